@@ -1,0 +1,1 @@
+//! Approvals of MCP server entries, bound to the exact bytes that were shown.

@@ -1,0 +1,88 @@
+//! Every way in which a connection can fail, and which of them a retry cannot mend.
+
+use serde_json::Value;
+
+/// Why a connection could not be opened or was lost. The text is for people and holds no secret.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct Failure {
+    /// What kind of failure it is; decides whether a retry makes sense.
+    pub kind: FailureKind,
+    /// One sentence, lower case, no full stop.
+    pub message: String,
+    /// The last lines the server wrote to stderr, masked; `None` where there were none.
+    pub stderr_tail: Option<String>,
+}
+
+impl Failure {
+    /// A failure without a stderr tail.
+    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), stderr_tail: None }
+    }
+
+    /// The same failure with what the server said last.
+    #[must_use]
+    pub fn with_stderr(mut self, tail: Option<String>) -> Self {
+        self.stderr_tail = tail;
+        self
+    }
+}
+
+/// The kinds of failure.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum FailureKind {
+    /// The command is neither a path that exists nor found in `PATH`.
+    CommandNotFound,
+    /// The working folder does not exist.
+    CwdMissing,
+    /// The working folder is not a folder.
+    CwdNotAFolder,
+    /// The operating system refused to start the process.
+    Spawn,
+    /// No answer to `initialize` in time.
+    HandshakeTimeout,
+    /// The answer to `initialize` makes no sense or names a version we do not speak.
+    InvalidHandshake,
+    /// The process ended.
+    Exited,
+    /// The stream closed or broke.
+    StreamClosed,
+    /// A list could not be read in time or at all.
+    Listing,
+    /// The server wants credentials; the challenge is kept.
+    NeedsAuth {
+        /// The `WWW-Authenticate` header, where there was one.
+        challenge: Option<Value>,
+    },
+    /// The network refused or broke; a retry may mend it.
+    Network,
+    /// This build cannot do it.
+    Unsupported,
+    /// It ended right after its handshake too often.
+    CrashLoop,
+    /// The attempt was given up by us; nobody is told.
+    Aborted,
+}
+
+impl FailureKind {
+    /// Whether trying the same again can help without anybody editing anything.
+    #[must_use]
+    pub fn is_retried(&self) -> bool {
+        match self {
+            Self::Spawn
+            | Self::HandshakeTimeout
+            | Self::Exited
+            | Self::StreamClosed
+            | Self::Listing
+            | Self::Network => true,
+            Self::CommandNotFound
+            | Self::CwdMissing
+            | Self::CwdNotAFolder
+            | Self::InvalidHandshake
+            | Self::NeedsAuth { .. }
+            | Self::Unsupported
+            | Self::CrashLoop
+            | Self::Aborted => false,
+        }
+    }
+}

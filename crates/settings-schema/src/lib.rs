@@ -1,0 +1,1 @@
+//! The settings of the qwen MCP runtime as data.
