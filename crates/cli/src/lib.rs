@@ -1,1 +1,28 @@
-//! The qwen command.
+//! The `qwen` command: live reload, approvals and one shared view of MCP servers in a terminal.
+//!
+//! Everything that touches a file, a terminal or a process of the user's goes through here; the engine is
+//! `qwen-core`, which knows none of these. The one entry point is [`main`].
+
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking"))]
+
+mod args;
+mod commands;
+mod exit;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+/// Runs the command that the process's arguments name and gives its exit code.
+#[must_use]
+pub fn main() -> ExitCode {
+    let cli = match args::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Nobody is left to tell when the help text itself cannot be written.
+            drop(error.print());
+            return ExitCode::from(if error.use_stderr() { exit::Exit::Usage } else { exit::Exit::Ok });
+        }
+    };
+    commands::run(cli).into()
+}

@@ -1,4 +1,4 @@
-//! The `qwen` binary.
+//! The `qwen` binary: hands over to the library at once.
 fn main() -> std::process::ExitCode {
-    std::process::ExitCode::SUCCESS
+    qwen_cli::main()
 }

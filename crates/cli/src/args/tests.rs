@@ -1,0 +1,87 @@
+use clap::{CommandFactory as _, Parser as _};
+
+use super::*;
+
+fn parse(words: &str) -> Cli {
+    Cli::try_parse_from(words.split(' ')).unwrap()
+}
+
+fn usage_error(words: &str) -> String {
+    Cli::try_parse_from(words.split(' ')).unwrap_err().to_string()
+}
+
+#[test]
+fn the_command_line_is_well_formed() {
+    Cli::command().debug_assert();
+}
+
+#[test]
+fn global_flags_stand_before_or_after_the_command() {
+    for words in ["qwen -C /p mcp list --yolo", "qwen mcp list --yolo -C /p", "qwen --yolo mcp -C /p list"] {
+        let cli = parse(words);
+        assert_eq!(cli.global.cwd.as_deref(), Some(std::path::Path::new("/p")), "{words}");
+        assert!(cli.global.yolo, "{words}");
+    }
+}
+
+#[test]
+fn the_launch_bound_is_a_comma_list_that_may_be_repeated() {
+    let cli = parse("qwen mcp watch --allowed-mcp-server-names a,b --allowed-mcp-server-names c");
+    assert_eq!(cli.global.allowed_mcp_server_names.unwrap(), ["a", "b", "c"]);
+}
+
+#[test]
+fn an_absent_launch_bound_and_an_empty_one_differ() {
+    assert!(parse("qwen mcp watch").global.allowed_mcp_server_names.is_none());
+    let cli = Cli::try_parse_from(["qwen", "mcp", "watch", "--allowed-mcp-server-names", ""]).unwrap();
+    assert_eq!(cli.global.allowed_mcp_server_names.unwrap(), [""]);
+}
+
+#[test]
+fn a_misspelt_command_or_flag_names_the_one_that_was_meant() {
+    assert!(usage_error("qwen mcp aprove x").contains("approve"));
+    assert!(usage_error("qwen mcp list --jason").contains("--json"));
+}
+
+#[test]
+fn commands_that_need_one_of_two_things_refuse_none_and_both() {
+    for words in [
+        "qwen mcp reconnect",
+        "qwen mcp reconnect a --all",
+        "qwen mcp approvals revoke",
+        "qwen mcp approvals revoke a --project",
+        "qwen mcp approve a --all",
+        "qwen trust --deny --remove",
+    ] {
+        assert_eq!(Cli::try_parse_from(words.split(' ')).unwrap_err().exit_code(), 2, "{words}");
+    }
+}
+
+#[test]
+fn help_reads_well_at_eighty_columns() {
+    let mut text = String::new();
+    let mut root = Cli::command().term_width(80);
+    root.build();
+    for path in [
+        &[][..],
+        &["mcp"],
+        &["mcp", "watch"],
+        &["mcp", "list"],
+        &["mcp", "plan"],
+        &["mcp", "approve"],
+        &["mcp", "approvals", "revoke"],
+        &["mcp", "reconnect"],
+        &["settings", "check"],
+        &["settings", "show"],
+        &["trust"],
+        &["demo"],
+        &["demo-server"],
+    ] {
+        let mut command = root.clone();
+        for word in path {
+            command = command.find_subcommand(word).unwrap().clone();
+        }
+        text.push_str(&format!("--- qwen {} -h\n{}\n", path.join(" "), command.render_help()));
+    }
+    insta::assert_snapshot!(text);
+}

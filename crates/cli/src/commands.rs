@@ -1,0 +1,18 @@
+//! Which code does a command. Each command has a file of its own; this one only hands over.
+
+mod demo_server;
+
+use crate::{
+    args::{Cli, Command},
+    exit::Exit,
+};
+
+/// Does what the command line asks for.
+pub(crate) fn run(cli: Cli) -> Exit {
+    match cli.command {
+        Some(Command::DemoServer(args)) => demo_server::run(&args),
+        Some(Command::Mcp(_) | Command::Settings(_) | Command::Trust(_) | Command::Demo(_)) | None => {
+            Exit::Failed
+        }
+    }
+}
