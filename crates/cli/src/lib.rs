@@ -7,11 +7,23 @@
 
 mod args;
 mod commands;
+mod derive;
 mod exit;
+mod settings;
 
 use std::process::ExitCode;
 
 use clap::Parser as _;
+
+pub use derive::{
+    ApproveMcp, AutoReload, Derived, Flags, FolderQuestion, Launch, Loser, Options, Promptable, ReadVariable,
+    Row, RowApproval, Screen, ServerSources, ShadowedBy, Source, Transport, VariableState, WatchMode,
+    Written, Yolo, derive,
+};
+pub use settings::{
+    Broken, Content, Diagnostic, Environment, Moment, Origin, PathError, Paths, Place, Positions, Presence,
+    ProjectRoot, Severity, Snapshot, SourceFile, SourceId, SourceSpec, load, read_source,
+};
 
 /// Runs the command that the process's arguments name and gives its exit code.
 #[must_use]

@@ -1,0 +1,127 @@
+//! What do we desire, given what the files say? One pure function, used at start, on every reload, by `mcp list` and
+//! by `mcp plan`. It reads no file and knows no connection.
+
+mod launch;
+mod row;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
+
+use indexmap::IndexMap;
+use qwen_core::{Desired, Entry, FolderTrust, Gating, ServerName};
+use serde_json::Value;
+
+use crate::settings::{Diagnostic, Snapshot};
+
+pub use launch::{ApproveMcp, Flags, Launch, Screen, ServerSources, Yolo};
+pub use row::{
+    Loser, Promptable, ReadVariable, Row, RowApproval, ShadowedBy, Source, Transport, VariableState, Written,
+};
+
+/// What the files and flags mean.
+#[derive(Clone, Debug, Default)]
+pub struct Derived {
+    /// Every name that stands in a file that counts, exactly one row each, in the order in which entries open.
+    pub rows: IndexMap<ServerName, Row>,
+    /// The entries that count, for core.
+    pub servers: IndexMap<ServerName, Entry>,
+    /// The three lists, for core.
+    pub gating: Gating,
+    /// Whether the folder is trusted.
+    pub folder: FolderTrust,
+    /// Whether somebody should be asked about the folder: the check is on and no rule covers it.
+    pub folder_question: FolderQuestion,
+    /// Sources that may restrict servers and could not be read at start.
+    pub unreadable: Vec<String>,
+    /// Who should be asked about, with what they would be asked.
+    pub promptable: BTreeMap<ServerName, Promptable>,
+    /// Every problem of every source that counts, in the order of sources and lines.
+    pub diagnostics: Vec<Diagnostic>,
+    /// What the session itself does by.
+    pub options: Options,
+    /// The merged settings, without `mcpServers` of other files.
+    pub merged: Arc<Value>,
+}
+
+impl Derived {
+    /// The part that core is told.
+    #[must_use]
+    pub fn desired(&self) -> Desired {
+        Desired {
+            servers: self.servers.clone(),
+            gating: self.gating.clone(),
+            folder: self.folder,
+            unreadable: self.unreadable.clone(),
+        }
+    }
+
+    /// The promptable set as it is compared: names with hashes.
+    #[must_use]
+    pub fn promptable_set(&self) -> BTreeSet<(ServerName, String)> {
+        self.promptable.iter().map(|(name, asked)| (name.clone(), asked.hash.clone())).collect()
+    }
+}
+
+/// Whether the user should be asked to trust the folder.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum FolderQuestion {
+    /// It is decided, or the check is off, or nobody is there to ask.
+    #[default]
+    Settled,
+    /// An interactive session asks.
+    Ask,
+}
+
+/// What the session itself does by.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// `mcp.autoReload`
+    pub auto_reload: AutoReload,
+    /// `mcp.reloadDebounceMs`
+    pub debounce: Duration,
+    /// `mcp.watch`; fixed at start.
+    pub watch: WatchMode,
+    /// `mcp.toolIdleTimeoutMs`
+    pub tool_idle: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            auto_reload: AutoReload::On,
+            debounce: Duration::from_millis(300),
+            watch: WatchMode::Auto,
+            tool_idle: Duration::from_millis(300_000),
+        }
+    }
+}
+
+/// Whether edits that open or restart something are applied by themselves.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum AutoReload {
+    /// At once.
+    #[default]
+    On,
+    /// On `/reload`; what narrows is applied at once all the same.
+    Off,
+}
+
+/// How files are watched.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum WatchMode {
+    /// By events, and by polling where events do not come.
+    #[default]
+    Auto,
+    /// By polling.
+    Poll,
+}
+
+/// Derives what is desired. `previous` is the last result of the same session: entries that did not change keep
+/// their identity (the same `Arc`), so that comparing them costs nothing.
+#[must_use]
+pub fn derive(_snapshot: &Snapshot, _launch: &Launch, _previous: Option<&Derived>) -> Derived {
+    Derived::default()
+}

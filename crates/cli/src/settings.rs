@@ -1,0 +1,14 @@
+//! What do the files say? This part reads every file of one session into values and knows where each value stands.
+//! It decides nothing about servers (that is `derive`) and watches nothing but in `watch`.
+
+mod diagnostic;
+mod paths;
+mod read;
+mod source;
+
+pub use diagnostic::{Diagnostic, Severity};
+pub use paths::{Environment, PathError, Paths, ProjectRoot};
+pub use read::{Moment, load, read_source};
+pub use source::{
+    Broken, Content, Origin, Place, Positions, Presence, Snapshot, SourceFile, SourceId, SourceSpec,
+};
