@@ -1,0 +1,57 @@
+//! What must hold before a change lands, in the order that fails soonest. Knows how to call the checks, not what
+//! they check.
+
+use std::time::Instant;
+
+use xshell::{Shell, cmd};
+
+use crate::{test, tidy};
+
+type Step = fn(&Shell) -> anyhow::Result<()>;
+
+/// Tests come last, so that the last line is the test runner's summary.
+const STEPS: [(&str, Step); 6] = [
+    ("format", format),
+    ("tidy", tidy::run),
+    ("clippy", clippy),
+    ("docs", docs),
+    ("standalone", standalone),
+    ("test", |sh| test::run(sh, &[])),
+];
+
+pub(crate) fn run(sh: &Shell) -> anyhow::Result<()> {
+    for (name, step) in STEPS {
+        let start = Instant::now();
+        eprintln!("── {name}");
+        step(sh)?;
+        if name != "test" {
+            eprintln!("── {name}: ok in {:.1} s", start.elapsed().as_secs_f64());
+        }
+    }
+    Ok(())
+}
+
+fn format(sh: &Shell) -> anyhow::Result<()> {
+    Ok(cmd!(sh, "cargo fmt --all --check").run()?)
+}
+
+fn clippy(sh: &Shell) -> anyhow::Result<()> {
+    Ok(cmd!(sh, "cargo clippy --quiet --locked --workspace --all-targets -- -D warnings").run()?)
+}
+
+fn docs(sh: &Shell) -> anyhow::Result<()> {
+    let _flags = sh.push_env("RUSTDOCFLAGS", "-D warnings");
+    Ok(cmd!(sh, "cargo doc --quiet --locked --workspace --no-deps").run()?)
+}
+
+/// Each library compiles in a package that uses nothing else of this workspace.
+fn standalone(sh: &Shell) -> anyhow::Result<()> {
+    let _target = sh.push_env("CARGO_TARGET_DIR", sh.current_dir().join("target/standalone"));
+    for folder in sh.read_dir("standalone").unwrap_or_default() {
+        let manifest = folder.join("Cargo.toml");
+        if manifest.exists() {
+            cmd!(sh, "cargo check --quiet --all-targets --manifest-path {manifest}").run()?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,96 @@
+//! Is each file small, introduced, and free of what a reviewer would send back?
+
+use super::{Finding, source::Source};
+
+/// Lines of a file without its tests.
+const MOST_LINES: usize = 500;
+
+pub(super) fn check(sources: &[Source]) -> Vec<Finding> {
+    sources.iter().flat_map(|source| [size(source), introduction(source), tokens(source)].concat()).collect()
+}
+
+fn size(source: &Source) -> Vec<Finding> {
+    let lines = source.shipped().count();
+    if lines <= MOST_LINES {
+        return Vec::new();
+    }
+    let message =
+        format!("{lines} lines without tests, {MOST_LINES} at most; split it by the questions it answers");
+    vec![Finding::whole(&source.path, message)]
+}
+
+fn introduction(source: &Source) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if !source.text.starts_with("//!") {
+        let message = "begin with a `//!` line that says which one question this file answers";
+        findings.push(Finding::at(source, 1, message));
+    }
+    if source.path.ends_with("/mod.rs") {
+        findings.push(Finding::whole(&source.path, "no `mod.rs`: write `foo.rs` beside `foo/`"));
+    }
+    findings
+}
+
+fn tokens(source: &Source) -> Vec<Finding> {
+    const ANYWHERE: [(&str, &str); 4] = [
+        ("#[allow(", "write `#[expect(…, reason = \"…\")]`, which complains when it is no longer needed"),
+        ("#![allow(", "write `#![expect(…, reason = \"…\")]`, which complains when it is no longer needed"),
+        ("todo!(", "finish it, or leave it out"),
+        ("unimplemented!(", "finish it, or leave it out"),
+    ];
+    let anywhere = source.numbered().flat_map(|(line, code)| {
+        let broken = ANYWHERE.into_iter().filter(move |(token, _)| code.contains(token));
+        broken.map(move |(token, advice)| Finding::at(source, line, format!("`{token}`: {advice}")))
+    });
+    let sleeping = source.tested().filter(|(_, code)| code.contains("sleep(")).map(|(line, _)| {
+        Finding::at(
+            source,
+            line,
+            "a test that sleeps; wait on a predicate with a bound, or advance a paused clock",
+        )
+    });
+    anywhere.chain(sleeping).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn messages(path: &str, text: &str) -> Vec<String> {
+        check(&[Source::new(path, text)]).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_file_of_more_than_500_lines_without_its_tests_is_found() {
+        let long = |lines: usize| format!("//! Long.\n{}", "x\n".repeat(lines - 1));
+        assert_eq!(messages("a/b.rs", &long(500)), [""; 0]);
+        assert_eq!(messages("a/b.rs", &long(501)).len(), 1);
+        let tests = format!("{}#[cfg(test)]\nmod tests {{\n{}}}\n", long(400), "x\n".repeat(300));
+        assert_eq!(messages("a/b.rs", &tests), [""; 0]);
+        assert_eq!(messages("a/b/tests.rs", &long(900)), [""; 0]);
+    }
+
+    #[test]
+    fn a_file_without_an_introduction_is_found() {
+        assert_eq!(messages("a/b.rs", "// Not a doc line.\nfn f() {}\n").len(), 1);
+        assert_eq!(messages("a/mod.rs", "//! Here.\n").len(), 1);
+    }
+
+    #[test]
+    fn what_a_reviewer_would_send_back_is_found() {
+        for bad in ["#[allow(dead_code)]", "#![allow(dead_code)]", "todo!()", "unimplemented!(\"later\")"] {
+            assert_eq!(messages("a/b.rs", &format!("//! B.\n{bad}\n")).len(), 1, "{bad}");
+            assert_eq!(messages("a/b.rs", &format!("//! B.\n// {bad}\n")), [""; 0], "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_test_that_sleeps_is_found() {
+        let sleep = "//! B.\nfn f() { thread::sleep(SECOND); }\n";
+        assert_eq!(messages("tests/tests/process.rs", sleep).len(), 1);
+        assert_eq!(messages("tests/src/bin/fake-mcp.rs", sleep), [""; 0]);
+        let inner =
+            "//! B.\n#[cfg(test)]\nmod tests {\n async fn f() { tokio::time::sleep(SECOND).await; }\n}\n";
+        assert_eq!(messages("a/b.rs", inner).len(), 1);
+    }
+}
