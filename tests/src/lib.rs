@@ -1,1 +1,18 @@
-//! The test harness.
+//! The harness of the whole-program tests: a sandbox with its own home and project, the program running in it, and the
+//! processes it leaves. It owns how tests wait and clean up; it must not know why anything is right.
+#![expect(
+    clippy::expect_used,
+    reason = "a harness fails its test by panicking, with the reason in the message"
+)]
+
+mod processes;
+mod sandbox;
+mod save;
+mod wait;
+mod watch;
+
+pub use processes::{Process, Usage, alive, children_of, marked, usage};
+pub use sandbox::{Ran, Sandbox, program};
+pub use save::{Save, replace};
+pub use wait::{BOUND, pause, stated, wait_until};
+pub use watch::{Mark, Watch};
