@@ -1,13 +1,23 @@
 //! Tools, prompts and resources by the names that a model sees: a fold over what is open, never a registration.
 
-use std::{collections::BTreeMap, sync::Arc};
+mod name;
+mod offer;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use serde_json::Value;
 
 use crate::domain::ServerName;
 
+pub use name::catalogue_name;
+pub(crate) use name::sanitised_prefix;
+pub(crate) use offer::Offer;
+
 /// Everything on offer at one moment.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Catalogue {
     /// Grows with each change of content; equal content, equal revision.
     pub revision: u64,
@@ -22,7 +32,7 @@ pub struct Catalogue {
 }
 
 /// A tool under its catalogue name.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CatalogueTool {
     /// `mcp__<server>__<tool>`, sanitised and shortened where it must be.
     pub name: Arc<str>,
@@ -41,7 +51,7 @@ pub struct CatalogueTool {
 }
 
 /// A prompt under its catalogue name.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CataloguePrompt {
     /// Built like a tool's name.
     pub name: Arc<str>,
@@ -56,7 +66,7 @@ pub struct CataloguePrompt {
 }
 
 /// A resource of a server.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CatalogueResource {
     /// Who provides it.
     pub server: ServerName,
@@ -91,3 +101,95 @@ pub struct CatalogueChange {
     /// As `server uri`.
     pub resources: Delta,
 }
+
+impl Catalogue {
+    /// Folds what every open server offers into one catalogue. Names that two pairs share are left out of both and
+    /// reported; since a name depends on one pair only, that does not depend on the order.
+    pub(crate) fn fold<'a>(offers: impl Iterator<Item = &'a Offer>) -> Self {
+        let mut catalogue = Self::default();
+        let (mut tools, mut prompts) = (Clashes::default(), Clashes::default());
+        for offer in offers {
+            for tool in &offer.tools {
+                tools.insert(&mut catalogue.tools, &tool.name, tool);
+            }
+            for prompt in &offer.prompts {
+                prompts.insert(&mut catalogue.prompts, &prompt.name, prompt);
+            }
+            for resource in &offer.resources {
+                let key = (resource.server.clone(), Arc::clone(&resource.uri));
+                catalogue.resources.insert(key, Arc::clone(resource));
+            }
+        }
+        let clashes =
+            tools.0.iter().map(|name| format!("two tools are both named {name}; neither is listed"));
+        let clashes = clashes.chain(
+            prompts.0.iter().map(|name| format!("two prompts are both named {name}; neither is listed")),
+        );
+        catalogue.clashes = clashes.collect();
+        catalogue
+    }
+
+    /// Whether both hold the same, whatever their revisions.
+    pub(crate) fn same_content(&self, other: &Self) -> bool {
+        self.tools == other.tools
+            && self.prompts == other.prompts
+            && self.resources == other.resources
+            && self.clashes == other.clashes
+    }
+
+    /// What changed from `self` to `newer`.
+    #[must_use]
+    pub fn change_to(&self, newer: &Self) -> CatalogueChange {
+        CatalogueChange {
+            revision: newer.revision,
+            tools: delta(&self.tools, &newer.tools, |name| name.to_string()),
+            prompts: delta(&self.prompts, &newer.prompts, |name| name.to_string()),
+            resources: delta(&self.resources, &newer.resources, |(server, uri)| format!("{server} {uri}")),
+        }
+    }
+}
+
+/// Names that two different pairs have met under.
+#[derive(Default)]
+struct Clashes(BTreeSet<Arc<str>>);
+
+impl Clashes {
+    fn insert<T>(&mut self, into: &mut BTreeMap<Arc<str>, Arc<T>>, name: &Arc<str>, item: &Arc<T>) {
+        if self.0.contains(name) || into.insert(Arc::clone(name), Arc::clone(item)).is_some() {
+            into.remove(name);
+            self.0.insert(Arc::clone(name));
+        }
+    }
+}
+
+/// One walk over both sorted maps.
+fn delta<K: Ord, T: Eq>(
+    old: &BTreeMap<K, Arc<T>>,
+    new: &BTreeMap<K, Arc<T>>,
+    show: impl Fn(&K) -> String,
+) -> Delta {
+    let mut delta = Delta::default();
+    let (mut old, mut new) = (old.iter().peekable(), new.iter().peekable());
+    loop {
+        let order = match (old.peek(), new.peek()) {
+            (None, None) => return delta,
+            (Some(_), None) => std::cmp::Ordering::Less,
+            (None, Some(_)) => std::cmp::Ordering::Greater,
+            (Some((a, _)), Some((b, _))) => a.cmp(b),
+        };
+        match order {
+            std::cmp::Ordering::Less => delta.removed.extend(old.next().map(|(key, _)| show(key))),
+            std::cmp::Ordering::Greater => delta.added.extend(new.next().map(|(key, _)| show(key))),
+            std::cmp::Ordering::Equal => {
+                if let (Some((key, was)), Some((_, is))) = (old.next(), new.next())
+                    && was != is
+                {
+                    delta.changed.push(show(key));
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

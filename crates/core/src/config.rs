@@ -14,21 +14,24 @@ use tokio::sync::watch;
 use crate::{
     admission::Refusal,
     connector::{CallError, CallLimits},
-    domain::{AllowList, Entry, FolderTrust, Gating, LaunchBound, Pattern, Pending, ServerName, ServerSpec},
+    domain::{
+        AllowList, Desired, Entry, FolderTrust, Gating, LaunchBound, Pattern, Pending, ServerName, ServerSpec,
+    },
     status::Status,
     unavailable::Unavailable,
 };
 
 /// One session of the runtime. Dropping it ends the session; [`Config::shutdown`] is the polite way.
 pub trait Config: Send + Sync + 'static {
-    /// Starts connecting. Before this, updates are recorded and connect nothing. Calling it again does nothing.
+    /// Starts connecting: what was recorded so far becomes generation 1. Before this, updates are recorded and connect
+    /// nothing. Calling it again does nothing. Needs a running tokio runtime.
     fn initialize(&self);
 
     /// Opens an update. One at a time: it waits while another one is open. Dropping the update discards it.
     fn begin_mcp_update(&self) -> BoxFuture<'_, Box<dyn McpUpdate>>;
 
-    /// The effective map: runtime over settings over extensions.
-    fn get_mcp_servers(&self) -> Arc<IndexMap<ServerName, Entry>>;
+    /// The desired state as last committed; its map is the effective one, runtime over settings over extensions.
+    fn get_mcp_servers(&self) -> Arc<Desired>;
     /// The settings layer, as last committed.
     fn get_settings_mcp_servers(&self) -> Arc<IndexMap<ServerName, Entry>>;
     /// The three lists, as last committed.
@@ -38,8 +41,9 @@ pub trait Config: Send + Sync + 'static {
     /// Why a server that somebody asks for is not there, from the verdict that was acted on; `None` when it is
     /// admitted or was never known.
     fn get_mcp_server_unavailable_reason(&self, name: &ServerName) -> Option<Unavailable>;
-    /// Why a tool that somebody names is not in the catalogue.
-    fn get_tool_unavailable_reason(&self, tool: &str) -> Unavailable;
+    /// Why a tool that somebody names is not in the catalogue; `None` when it is there, or when the name is not that of
+    /// a server's tool.
+    fn get_tool_unavailable_reason(&self, tool: &str) -> Option<Unavailable>;
     /// The published state; level-triggered, so a slow reader sees the newest.
     fn status(&self) -> watch::Receiver<Arc<Status>>;
 

@@ -22,11 +22,15 @@ mod plan;
 mod retry;
 mod session;
 mod status;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 mod transport;
 mod unavailable;
 
 pub use admission::{Admitted, Check, NotAllowedBy, Refusal, Verdicts, admit, admit_one, explain};
-pub use catalog::{Catalogue, CatalogueChange, CataloguePrompt, CatalogueResource, CatalogueTool, Delta};
+pub use catalog::{
+    Catalogue, CatalogueChange, CataloguePrompt, CatalogueResource, CatalogueTool, Delta, catalogue_name,
+};
 pub use config::{
     CallOptions, Commit, CommitError, Config, McpUpdate, RuntimeAdded, RuntimeRemoved, UseError,
 };
@@ -42,6 +46,8 @@ pub use domain::{
 pub use failure::{Failure, FailureKind};
 pub use fingerprint::Fingerprint;
 pub use inventory::{Inventory, Listing, Prompt, Resource, Tool};
+pub use manager::Manager;
+pub use plan::{Action, CloseCause, LiveView, plan};
 pub use status::{
     CommitRecord, Connected, Connecting, McpEvent, Phase, ServerStatus, Settling, State, Status, Transition,
     changes,

@@ -20,12 +20,16 @@ pub struct Status {
     pub observed: u64,
     /// Nothing is opening for this generation or any before it.
     pub settled: u64,
+    /// The generations for which something is still opening.
+    pub unsettled: BTreeSet<u64>,
     /// Every server of the merged map.
     pub servers: BTreeMap<ServerName, Arc<ServerStatus>>,
     /// Names that were in the merged map during this session and no longer are.
     pub removed: BTreeSet<ServerName>,
     /// The fold over everything that is open and admitted.
     pub catalogue: Arc<Catalogue>,
+    /// Tools that were in the catalogue during this session, with the server that provided them last.
+    pub past_tools: Arc<BTreeMap<Arc<str>, ServerName>>,
     /// The newest commits, oldest first, so that a slow reader misses none of them.
     pub commits: Vec<Arc<CommitRecord>>,
     /// The newest settlings, oldest first.
@@ -94,8 +98,8 @@ pub enum Connecting {
 pub struct Transition {
     /// Milliseconds since 1970-01-01 UTC.
     pub at_unix_ms: u64,
-    /// The word of the phase entered.
-    pub state: &'static str,
+    /// The state entered.
+    pub state: State,
     /// One sentence, where there is something to say.
     pub cause: Option<String>,
 }
@@ -229,6 +233,41 @@ pub enum McpEvent {
 
 /// What happened between two statuses. Applied to consecutive statuses it tells every commit and settling once.
 #[must_use]
-pub fn changes(_old: &Status, _new: &Status) -> Vec<McpEvent> {
-    Vec::new()
+pub fn changes(old: &Status, new: &Status) -> Vec<McpEvent> {
+    let mut events = Vec::new();
+    let last = old.commits.last().map_or(0, |record| record.generation);
+    let commits = new.commits.iter().filter(|record| record.generation > last);
+    events.extend(commits.map(|record| McpEvent::Reloaded(Arc::clone(record))));
+    if old.catalogue.revision != new.catalogue.revision {
+        events.push(McpEvent::CatalogueChanged(old.catalogue.change_to(&new.catalogue)));
+    }
+    let gone = old.servers.keys().filter(|name| !new.servers.contains_key(*name));
+    events.extend(gone.map(|name| McpEvent::ServerChanged { name: name.clone(), status: None }));
+    for (name, status) in &new.servers {
+        if !old
+            .servers
+            .get(name)
+            .is_some_and(|old| Arc::ptr_eq(old, status) || old.phase.looks_like(&status.phase))
+        {
+            events.push(McpEvent::ServerChanged { name: name.clone(), status: Some(Arc::clone(status)) });
+        }
+    }
+    let is_new =
+        |settling: &&Arc<Settling>| !old.settlings.iter().any(|old| old.generation == settling.generation);
+    events
+        .extend(new.settlings.iter().filter(is_new).map(|settling| McpEvent::Settled(Arc::clone(settling))));
+    events
 }
+
+impl Phase {
+    /// Whether state, cause, counts and process are the same; when the next try is due is not told.
+    fn looks_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Failed { failure: a, .. }, Self::Failed { failure: b, .. }) => a == b,
+            (a, b) => a == b,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,12 @@
 //! Why something that somebody names is not there: the reason as a value, the words at the edge.
 
-use crate::{admission::Refusal, domain::ServerName, failure::Failure};
+use crate::{
+    admission::Refusal,
+    catalog::sanitised_prefix,
+    domain::ServerName,
+    failure::Failure,
+    status::{Phase, Status},
+};
 
 /// Why a tool or a server is not available.
 #[derive(Clone, PartialEq, Debug)]
@@ -57,3 +63,72 @@ impl std::fmt::Display for Unavailable {
         }
     }
 }
+
+/// Why a server is not there, from the verdict that was acted on; `None` when it is connected.
+pub(crate) fn server_unavailable(status: &Status, name: &ServerName) -> Option<Unavailable> {
+    let server = name.clone();
+    Some(match status.servers.get(name).map(|server| &server.phase) {
+        Some(Phase::Connected(_)) => return None,
+        Some(Phase::Connecting(_)) => Unavailable::Connecting { server },
+        Some(Phase::Failed { failure, .. }) => Unavailable::Failed { server, failure: failure.clone() },
+        Some(Phase::Refused(refusal)) => Unavailable::Refused { server, refusal: refusal.clone() },
+        None if status.removed.contains(name) => Unavailable::Removed { server },
+        None => Unavailable::Unknown {
+            nearest: nearest(name.as_str(), status.servers.keys().map(ServerName::as_str)),
+        },
+    })
+}
+
+/// Why a tool is not in the catalogue; `None` when it is, or when the name is not one of a server's tool at all.
+pub(crate) fn tool_unavailable(status: &Status, tool: &str) -> Option<Unavailable> {
+    if !tool.starts_with("mcp__") || status.catalogue.tools.contains_key(tool) {
+        return None;
+    }
+    let tools = || status.catalogue.tools.keys().map(|name| &**name);
+    let Some(owner) = owner(status, tool) else {
+        return Some(Unavailable::Unknown { nearest: nearest(tool, tools()) });
+    };
+    let not_offered = || {
+        let own = status.catalogue.tools.values().filter(|tool| tool.server == owner).map(|tool| &*tool.name);
+        Unavailable::NotOffered { server: owner.clone(), nearest: nearest(tool, own) }
+    };
+    Some(server_unavailable(status, &owner).unwrap_or_else(not_offered))
+}
+
+/// Who provided the tool, or would by its name: the catalogue's history first, then the longest matching prefix.
+fn owner(status: &Status, tool: &str) -> Option<ServerName> {
+    if let Some(owner) = status.past_tools.get(tool) {
+        return Some(owner.clone());
+    }
+    let known = status.servers.keys().chain(&status.removed);
+    let prefixes = known.map(|name| (sanitised_prefix(name.as_str()), name));
+    let owning = prefixes.filter(|(prefix, _)| tool.starts_with(prefix));
+    owning.max_by_key(|(prefix, _)| prefix.len()).map(|(_, name)| name.clone())
+}
+
+/// The names that come nearest, best first, three at most; what has little in common is not named.
+pub(crate) fn nearest<'a>(asked: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let within = asked.chars().count() / 3 + 1;
+    let mut near: Vec<_> =
+        names.map(|name| (distance(asked, name), name)).filter(|(distance, _)| *distance <= within).collect();
+    near.sort();
+    near.into_iter().take(3).map(|(_, name)| name.to_owned()).collect()
+}
+
+/// Levenshtein's distance: how many characters must be put in, left out or replaced.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, to) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(from != *to);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests;
