@@ -18,6 +18,7 @@ mod inventory;
 mod layers;
 mod link;
 mod manager;
+mod mask;
 mod plan;
 mod retry;
 mod session;
@@ -47,6 +48,7 @@ pub use failure::{Failure, FailureKind};
 pub use fingerprint::Fingerprint;
 pub use inventory::{Inventory, Listing, Prompt, Resource, Tool};
 pub use manager::Manager;
+pub use mask::{mask_args, mask_text};
 pub use plan::{Action, CloseCause, LiveView, plan};
 pub use status::{
     CommitRecord, Connected, Connecting, McpEvent, Phase, ServerStatus, Settling, State, Status, Transition,
