@@ -21,8 +21,9 @@ pub use derive::{
     Written, Yolo, derive,
 };
 pub use settings::{
-    Broken, Content, Diagnostic, Environment, Moment, Origin, PathError, Paths, Place, Positions, Presence,
-    ProjectRoot, Severity, Snapshot, SourceFile, SourceId, SourceSpec, load, read_source,
+    Broken, Content, Diagnostic, Environment, InotifyLimit, Moment, Origin, PathError, Paths, Place,
+    PollingBecause, Positions, Presence, ProjectRoot, Seen, SettingsWatcher, Severity, Snapshot, SourceFile,
+    SourceId, SourceSpec, WatchOptions, Watching, load, read_source,
 };
 
 /// Runs the command that the process's arguments name and gives its exit code.

@@ -5,6 +5,7 @@ mod diagnostic;
 mod paths;
 mod read;
 mod source;
+mod watch;
 
 pub use diagnostic::{Diagnostic, Severity};
 pub use paths::{Environment, PathError, Paths, ProjectRoot};
@@ -12,3 +13,4 @@ pub use read::{Moment, load, read_source};
 pub use source::{
     Broken, Content, Origin, Place, Positions, Presence, Snapshot, SourceFile, SourceId, SourceSpec,
 };
+pub use watch::{InotifyLimit, PollingBecause, Seen, SettingsWatcher, WatchOptions, Watching};

@@ -1,0 +1,171 @@
+use notify::{
+    WatcherKind,
+    event::{CreateKind, DataChange, Flag, ModifyKind},
+};
+
+use super::*;
+
+/// A watcher that remembers what it was told to watch and fails where it is told to.
+struct Fake {
+    watched: Arc<Mutex<BTreeSet<PathBuf>>>,
+    fails: Option<Fails>,
+}
+
+type Fails = fn() -> ErrorKind;
+
+impl Watcher for Fake {
+    fn new<F: notify::EventHandler>(_: F, _: notify::Config) -> notify::Result<Self> {
+        Err(notify::Error::generic("made by hand"))
+    }
+
+    fn watch(&mut self, path: &Path, _: RecursiveMode) -> notify::Result<()> {
+        if let Some(fails) = self.fails {
+            return Err(notify::Error::new(fails()));
+        }
+        self.watched.lock().unwrap().insert(path.to_path_buf());
+        Ok(())
+    }
+
+    fn unwatch(&mut self, path: &Path) -> notify::Result<()> {
+        self.watched.lock().unwrap().remove(path);
+        Ok(())
+    }
+
+    fn kind() -> WatcherKind {
+        WatcherKind::NullWatcher
+    }
+}
+
+struct Bench {
+    arm: Arm,
+    touched: Arc<Notify>,
+    watched: Arc<Mutex<BTreeSet<PathBuf>>>,
+    handler: Arc<Mutex<Option<Handler>>>,
+}
+
+fn bench(fails: Option<Fails>) -> Bench {
+    let touched = Arc::new(Notify::new());
+    let watched = Arc::new(Mutex::new(BTreeSet::new()));
+    let handler = Arc::new(Mutex::new(None));
+    let make: MakeWatcher = {
+        let (watched, handler) = (Arc::clone(&watched), Arc::clone(&handler));
+        Box::new(move |given| {
+            *handler.lock().unwrap() = Some(given);
+            Ok(Box::new(Fake { watched: Arc::clone(&watched), fails }) as Box<dyn Watcher + Send>)
+        })
+    };
+    Bench { arm: Arm::new(make, Arc::clone(&touched)), touched, watched, handler }
+}
+
+impl Bench {
+    fn tell(&self, event: notify::Result<Event>) {
+        self.handler.lock().unwrap().as_mut().unwrap()(event);
+    }
+
+    /// Whether somebody was woken since this was last asked.
+    fn woken(&self) -> bool {
+        let mut notified = std::pin::pin!(self.touched.notified());
+        futures::FutureExt::now_or_never(notified.as_mut()).is_some()
+    }
+}
+
+#[test]
+fn only_events_that_can_change_a_file_wake_somebody() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let file = root.join("settings.json");
+    let mut bench = bench(None);
+    assert_eq!(bench.arm.arm(std::slice::from_ref(&file)), Watching::Events);
+    let modified = EventKind::Modify(ModifyKind::Data(DataChange::Any));
+    let closed = |mode| EventKind::Access(AccessKind::Close(mode));
+    for (kind, path, wakes) in [
+        (modified, file.clone(), true),
+        (EventKind::Create(CreateKind::File), file.clone(), true),
+        (closed(AccessMode::Write), file.clone(), true),
+        (closed(AccessMode::Read), file.clone(), false),
+        (EventKind::Access(AccessKind::Open(AccessMode::Any)), file.clone(), false),
+        (modified, root.join("settings.json.tmp"), false),
+        (modified, root.join(".settings.json.swp"), false),
+    ] {
+        bench.tell(Ok(Event::new(kind).add_path(path.clone())));
+        assert_eq!(bench.woken(), wakes, "{kind:?} {}", path.display());
+    }
+}
+
+#[test]
+fn an_overflow_without_a_path_and_an_error_wake_somebody() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut bench = bench(None);
+    bench.arm.arm(&[folder.path().join("settings.json")]);
+    assert!(!bench.woken());
+    bench.tell(Ok(Event::new(EventKind::Other).set_flag(Flag::Rescan)));
+    assert!(bench.woken());
+    bench.tell(Err(notify::Error::generic("something")));
+    assert!(bench.woken());
+}
+
+#[test]
+fn watches_follow_the_folders_that_matter() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let file = root.join("a/b/settings.json");
+    let mut bench = bench(None);
+    let watched = |bench: &mut Bench| {
+        bench.arm.arm(std::slice::from_ref(&file));
+        let watched = bench.watched.lock().unwrap();
+        watched.iter().map(|path| path.strip_prefix(&root).ok().map(Path::to_path_buf)).collect::<Vec<_>>()
+    };
+    let inside = |path: &str| Some(PathBuf::from(path));
+    assert_eq!(watched(&mut bench), [None, inside("")]);
+    fs::create_dir_all(root.join("a/b")).unwrap();
+    assert_eq!(watched(&mut bench), [inside("a"), inside("a/b")]);
+    fs::remove_dir(root.join("a/b")).unwrap();
+    assert_eq!(watched(&mut bench), [inside(""), inside("a")]);
+    assert!(!root.join("a/b").exists(), "folders are never created");
+}
+
+#[test]
+fn each_limit_is_named_and_not_taken_for_a_full_disk() {
+    let cases: [(Fails, &str); 4] = [
+        (|| ErrorKind::MaxFilesWatch, "fs.inotify.max_user_watches"),
+        (|| ErrorKind::Io(std::io::Error::from_raw_os_error(28)), "fs.inotify.max_user_watches"),
+        (|| ErrorKind::Io(std::io::Error::from_raw_os_error(24)), "fs.inotify.max_user_instances"),
+        (|| ErrorKind::Io(std::io::Error::from_raw_os_error(13)), "may not be watched"),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    for (fails, named) in cases {
+        let mut bench = bench(Some(fails));
+        let Watching::Polling(because) = bench.arm.arm(&[folder.path().join("settings.json")]) else {
+            panic!("{named}: it must poll");
+        };
+        assert!(because.to_string().contains(named), "{because}");
+    }
+}
+
+#[test]
+fn a_watcher_that_cannot_be_made_is_tried_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = [folder.path().join("settings.json")];
+    let mut tries = 0;
+    let make: MakeWatcher = Box::new(move |_| {
+        tries += 1;
+        if tries == 1 {
+            return Err(notify::Error::io(std::io::Error::from_raw_os_error(24)));
+        }
+        Ok(Box::new(Fake { watched: Arc::default(), fails: None }) as Box<dyn Watcher + Send>)
+    });
+    let mut arm = Arm::new(make, Arc::new(Notify::new()));
+    assert_eq!(arm.arm(&files), Watching::Polling(PollingBecause::Limit(InotifyLimit::Instances)));
+    assert_eq!(arm.arm(&files), Watching::Events);
+}
+
+#[test]
+fn one_file_under_two_names_is_one_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let (one, other) = (folder.path().join("one"), folder.path().join("other"));
+    fs::write(&one, "").unwrap();
+    fs::hard_link(&one, &other).unwrap();
+    assert!(OnDisk.same(&one, &other));
+    fs::remove_file(&other).unwrap();
+    assert!(!OnDisk.same(&one, &other));
+}

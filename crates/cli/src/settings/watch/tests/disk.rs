@@ -1,0 +1,1 @@
+//! The task on real files.
