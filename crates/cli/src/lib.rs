@@ -9,6 +9,7 @@ mod args;
 mod commands;
 mod derive;
 mod exit;
+mod hot_reload;
 mod settings;
 
 use std::process::ExitCode;
@@ -20,6 +21,7 @@ pub use derive::{
     Row, RowApproval, Screen, ServerSources, ShadowedBy, Source, Transport, VariableState, WatchMode,
     Written, Yolo, derive,
 };
+pub use hot_reload::{ChangeKind, CliEvent, NoticeCode, SettingsChange};
 pub use settings::{
     Broken, Content, Diagnostic, Environment, InotifyLimit, Moment, Origin, PathError, Paths, Place,
     PollingBecause, Positions, Presence, ProjectRoot, Seen, SettingsWatcher, Severity, Snapshot, SourceFile,
