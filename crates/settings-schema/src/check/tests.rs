@@ -1,0 +1,1 @@
+//! Documents and everything there is to say about them.

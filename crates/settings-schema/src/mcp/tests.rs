@@ -1,0 +1,1 @@
+//! Every spelling of an entry, and what it means.

@@ -1,0 +1,341 @@
+//! What counts when several files speak? Owns the merge over scopes and where each value comes from; reads no file,
+//! and what a value means is its reader's.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use crate::{
+    finding::Finding,
+    key::KeyPath,
+    kind::{Fit, check_kind, clamped},
+    path::{Found, find, put, take},
+    restrict::{FOLDER_TRUST, FolderTrust, mend_restricting},
+    scope::SettingsScope,
+    table::{Kind, MergeRule, SETTINGS, Settable, setting},
+};
+
+/// One settings file's content and its scope.
+#[derive(Clone, Copy, Debug)]
+pub struct Layer<'a> {
+    /// Whose file it is.
+    pub scope: SettingsScope,
+    /// The document; an empty object where there is no file.
+    pub root: &'a Value,
+}
+
+/// What counts.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Merged {
+    /// The merged document, without `mcp.allowed`: no single list says what several scopes admit.
+    pub value: Map<String, Value>,
+    /// Each value at the depth at which it was taken whole, with its scope; sorted by key, then by scope. Keys that
+    /// collect over scopes (`mcp.allowed`, `mcp.excluded`) stand once for each scope.
+    pub leaves: Vec<Leaf>,
+    /// The lists of `mcp.allowed` that count, from the lowest scope up. A server must match all; no list admits all.
+    pub allowed: Vec<ScopedList>,
+    /// The lists of `mcp.excluded`, from the lowest scope up.
+    pub excluded: Vec<ScopedList>,
+    /// The settings of this program, defaults filled in.
+    pub options: Options,
+}
+
+/// One merged value and where it comes from.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Leaf {
+    /// Its key.
+    pub key: KeyPath,
+    /// Its value.
+    pub value: Value,
+    /// Whose file says so.
+    pub scope: SettingsScope,
+}
+
+/// A list of names or globs and where it comes from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ScopedList {
+    /// Whose file holds it.
+    pub scope: SettingsScope,
+    /// As written.
+    pub patterns: Vec<String>,
+}
+
+/// The settings of this program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// Whether an edit connects and restarts servers by itself.
+    pub auto_reload: AutoReload,
+    /// How long the files must be quiet, in milliseconds.
+    pub reload_debounce_ms: u64,
+    /// How files are watched.
+    pub watch: WatchMode,
+    /// How long a call may go without progress, in milliseconds.
+    pub tool_idle_timeout_ms: u64,
+    /// Whether a project's folder must be trusted.
+    pub folder_trust: FolderTrust,
+}
+
+/// Whether an edit connects and restarts servers by itself.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum AutoReload {
+    /// It does.
+    On,
+    /// It waits until it is asked for; what narrows does not wait.
+    Off,
+}
+
+/// How files are watched.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum WatchMode {
+    /// The operating system tells, where it can.
+    Auto,
+    /// They are read every so often.
+    Poll,
+}
+
+/// Merges settings files; layers may come in any order, each scope once. A known key of the wrong type does not count,
+/// except that one that restricts counts at its strictest: a caller that has a last good value puts it there with
+/// [`mend_restricting`] before. A number outside its range is its nearest bound. Keys that a project may not set are
+/// left out of its layer.
+///
+/// ```
+/// use qwen_settings_schema::{KeyPath, Layer, SettingsScope, merge};
+/// use serde_json::json;
+///
+/// let user = json!({"ui": {"theme": "dark", "tips": false}});
+/// let system = json!({"ui": {"theme": "light"}});
+/// let merged = merge(&[
+///     Layer { scope: SettingsScope::User, root: &user },
+///     Layer { scope: SettingsScope::System, root: &system },
+/// ]);
+/// assert_eq!(merged.value["ui"], json!({"theme": "light", "tips": false}));
+/// let theme = merged.origin(&KeyPath::new(["ui", "theme"]));
+/// assert_eq!(theme, Some(SettingsScope::System));
+/// ```
+#[must_use]
+pub fn merge(layers: &[Layer<'_>]) -> Merged {
+    let mut layers = layers.to_vec();
+    layers.sort_by_key(|layer| layer.scope);
+    let mut merging = Merging::default();
+    for layer in layers {
+        let document = counting(layer);
+        merging.absorb(&KeyPath::root(), &document, layer.scope);
+    }
+    merging.finish()
+}
+
+impl Merged {
+    /// The scope whose value stands at `key`, or, below a value that was taken whole, that of the whole. The
+    /// highest of them for a key that collects over scopes; `None` where nothing stands, or a node of several values.
+    #[must_use]
+    pub fn origin(&self, key: &KeyPath) -> Option<SettingsScope> {
+        self.leaves.iter().rfind(|leaf| key.starts_with(&leaf.key)).map(|leaf| leaf.scope)
+    }
+}
+
+/// What of a layer counts: nothing of the wrong type, nothing that its scope may not set, numbers within their ranges.
+fn counting(layer: Layer<'_>) -> Map<String, Value> {
+    let Value::Object(mut members) = mend_restricting(layer.root, layer.scope, None) else {
+        return Map::new();
+    };
+    for row in SETTINGS {
+        if layer.scope == SettingsScope::Workspace && row.settable == Settable::NotWorkspace {
+            take(&mut members, row.key);
+            continue;
+        }
+        let root = Value::Object(members);
+        let found = find(&root, row.key);
+        let right = match found {
+            Found::Absent | Found::Blocked => None,
+            Found::Value(value) => Some(right_part(&row.path(), row.kind, value)),
+        };
+        let Value::Object(back) = root else { return Map::new() };
+        members = back;
+        match right {
+            None | Some(Right::AsWritten) => {}
+            Some(Right::Other(value)) => put(&mut members, row.key, value),
+            Some(Right::Nothing) => take(&mut members, row.key),
+        }
+    }
+    members
+}
+
+/// How much of a value counts.
+enum Right {
+    AsWritten,
+    Other(Value),
+    Nothing,
+}
+
+fn right_part(at: &KeyPath, kind: Kind, value: &Value) -> Right {
+    let fit = check_kind(at, kind, value, &mut Vec::<Finding>::new());
+    match (fit, kind, value) {
+        (Fit::Good, Kind::Integer(range), _) => {
+            clamped(range, value).map_or(Right::Nothing, |number| Right::Other(Value::from(number)))
+        }
+        (Fit::Good, _, _) => Right::AsWritten,
+        (Fit::Wrong, Kind::TextMap, Value::Object(items)) => Right::Other(Value::Object(
+            items.iter().filter(|(_, item)| item.is_string()).map(|(k, v)| (k.clone(), v.clone())).collect(),
+        )),
+        (Fit::Wrong, _, _) => Right::Nothing,
+    }
+}
+
+/// A merge under way.
+#[derive(Default)]
+struct Merging {
+    value: Map<String, Value>,
+    origins: BTreeMap<KeyPath, SettingsScope>,
+    allowed: Vec<ScopedList>,
+    excluded: Vec<ScopedList>,
+}
+
+impl Merging {
+    /// Takes a higher layer's members at `at` over what there is.
+    fn absorb(&mut self, at: &KeyPath, members: &Map<String, Value>, scope: SettingsScope) {
+        for (name, value) in members {
+            let key = at.child(name);
+            let rule = setting(&key).map_or(MergeRule::Deep, |row| row.merge);
+            match (rule, value) {
+                (MergeRule::EveryScopeMustAdmit, Value::Array(items)) => {
+                    self.allowed.push(ScopedList { scope, patterns: texts(items) });
+                }
+                (MergeRule::Union, Value::Array(items)) => {
+                    self.excluded.push(ScopedList { scope, patterns: texts(items) });
+                }
+                (MergeRule::Deep, Value::Object(below)) if !below.is_empty() => {
+                    self.open_node(&key);
+                    self.absorb(&key, below, scope);
+                }
+                (MergeRule::ByName, Value::Object(below)) if !below.is_empty() => {
+                    self.open_node(&key);
+                    for (name, value) in below {
+                        self.set(&key.child(name), value.clone(), scope);
+                    }
+                }
+                (MergeRule::Deep | MergeRule::ByName, Value::Object(_)) => {
+                    // An empty object adds nothing to what lower scopes say, but is a value where they say nothing.
+                    if self.origins.keys().all(|known| !known.starts_with(&key)) {
+                        self.set(&key, value.clone(), scope);
+                    }
+                }
+                (
+                    MergeRule::Deep
+                    | MergeRule::ByName
+                    | MergeRule::HighestWins
+                    | MergeRule::Union
+                    | MergeRule::EveryScopeMustAdmit,
+                    _,
+                ) => self.set(&key, value.clone(), scope),
+            }
+        }
+    }
+
+    /// Makes room for members of an object: a value that was taken whole there, or an empty object, gives way.
+    fn open_node(&mut self, key: &KeyPath) {
+        if self.origins.remove(key).is_some() {
+            take(&mut self.value, &segments(key));
+        }
+    }
+
+    fn set(&mut self, key: &KeyPath, value: Value, scope: SettingsScope) {
+        let below: Vec<KeyPath> = self
+            .origins
+            .range(key.clone()..)
+            .map(|(known, _)| known)
+            .take_while(|known| known.starts_with(key))
+            .cloned()
+            .collect();
+        for gone in below {
+            self.origins.remove(&gone);
+        }
+        put(&mut self.value, &segments(key), value);
+        self.origins.insert(key.clone(), scope);
+    }
+
+    fn finish(mut self) -> Merged {
+        let stricter = [SettingsScope::User, SettingsScope::System];
+        if self.allowed.iter().any(|list| stricter.contains(&list.scope)) {
+            self.allowed.retain(|list| list.scope != SettingsScope::SystemDefaults);
+        }
+        let root = Value::Object(self.value.clone());
+        let mut leaves: Vec<Leaf> = self
+            .origins
+            .iter()
+            .filter_map(|(key, &scope)| match find(&root, &segments(key)) {
+                Found::Value(value) => Some(Leaf { key: key.clone(), value: value.clone(), scope }),
+                Found::Absent | Found::Blocked => None,
+            })
+            .collect();
+        for (name, lists) in [("allowed", &self.allowed), ("excluded", &self.excluded)] {
+            leaves.extend(lists.iter().map(|list| Leaf {
+                key: KeyPath::new(["mcp", name]),
+                value: Value::from(list.patterns.clone()),
+                scope: list.scope,
+            }));
+        }
+        leaves.sort_by(|a, b| (&a.key, a.scope).cmp(&(&b.key, b.scope)));
+        if !self.excluded.is_empty() {
+            let mut union: Vec<&String> = Vec::new();
+            for pattern in self.excluded.iter().flat_map(|list| &list.patterns) {
+                if !union.contains(&pattern) {
+                    union.push(pattern);
+                }
+            }
+            put(
+                &mut self.value,
+                &["mcp", "excluded"],
+                Value::from(union.into_iter().cloned().collect::<Vec<_>>()),
+            );
+        }
+        let options = options(&Value::Object(self.value.clone()));
+        Merged { value: self.value, leaves, allowed: self.allowed, excluded: self.excluded, options }
+    }
+}
+
+fn options(root: &Value) -> Options {
+    Options {
+        auto_reload: match boolean(root, &["mcp", "autoReload"]) {
+            true => AutoReload::On,
+            false => AutoReload::Off,
+        },
+        reload_debounce_ms: integer(root, &["mcp", "reloadDebounceMs"]),
+        watch: match find(root, &["mcp", "watch"]) {
+            Found::Value(Value::String(word)) if word == "poll" => WatchMode::Poll,
+            Found::Value(_) | Found::Absent | Found::Blocked => WatchMode::Auto,
+        },
+        tool_idle_timeout_ms: integer(root, &["mcp", "toolIdleTimeoutMs"]),
+        folder_trust: match boolean(root, FOLDER_TRUST) {
+            true => FolderTrust::On,
+            false => FolderTrust::Off,
+        },
+    }
+}
+
+fn boolean(root: &Value, key: &[&str]) -> bool {
+    match (find(root, key), setting(&KeyPath::new(key.iter().copied())).map(|row| row.kind)) {
+        (Found::Value(Value::Bool(value)), _) => *value,
+        (_, Some(Kind::Boolean { default })) => default.unwrap_or(false),
+        (_, _) => false,
+    }
+}
+
+fn integer(root: &Value, key: &[&str]) -> u64 {
+    let value = match (find(root, key), setting(&KeyPath::new(key.iter().copied())).map(|row| row.kind)) {
+        (Found::Value(value), Some(Kind::Integer(range))) => clamped(range, value).or(range.default),
+        (_, Some(Kind::Integer(range))) => range.default,
+        (_, _) => None,
+    };
+    value.and_then(|value| u64::try_from(value).ok()).unwrap_or(0)
+}
+
+fn segments(key: &KeyPath) -> Vec<&str> {
+    key.segments().iter().map(String::as_str).collect()
+}
+
+fn texts(items: &[Value]) -> Vec<String> {
+    items.iter().filter_map(|item| item.as_str().map(str::to_owned)).collect()
+}
+
+#[cfg(test)]
+mod tests;

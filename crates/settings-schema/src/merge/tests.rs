@@ -1,0 +1,1 @@
+//! Layers that differ a little, and what counts.

@@ -1,0 +1,63 @@
+//! What stands at a path of a document? Owns reading and editing a value at a path of segments; knows no key by name.
+
+use serde_json::{Map, Value};
+
+/// What stands at a path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Found<'a> {
+    /// Nothing, and every node above is an object or absent.
+    Absent,
+    /// This value.
+    Value(&'a Value),
+    /// Nothing can: above it stands something that is no object.
+    Blocked,
+}
+
+/// Looks from the root down.
+pub(crate) fn find<'a>(root: &'a Value, path: &[&str]) -> Found<'a> {
+    let mut at = root;
+    for segment in path {
+        let Value::Object(members) = at else { return Found::Blocked };
+        match members.get(*segment) {
+            Some(below) => at = below,
+            None => return Found::Absent,
+        }
+    }
+    Found::Value(at)
+}
+
+/// Puts `value` at a path; whatever is no object above it gives way to one.
+pub(crate) fn put(root: &mut Map<String, Value>, path: &[&str], value: Value) {
+    match path {
+        [] => {}
+        [name] => {
+            root.insert((*name).to_owned(), value);
+        }
+        [name, below @ ..] => {
+            let node = root.entry((*name).to_owned()).or_insert_with(|| Value::Object(Map::new()));
+            if !node.is_object() {
+                *node = Value::Object(Map::new());
+            }
+            if let Value::Object(node) = node {
+                put(node, below, value);
+            }
+        }
+    }
+}
+
+/// Takes away what stands at a path, or the node above it that is no object.
+pub(crate) fn take(root: &mut Map<String, Value>, path: &[&str]) {
+    match path {
+        [] => {}
+        [name] => {
+            root.shift_remove(*name);
+        }
+        [name, below @ ..] => match root.get_mut(*name) {
+            Some(Value::Object(node)) => take(node, below),
+            Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => {
+                root.shift_remove(*name);
+            }
+            None => {}
+        },
+    }
+}

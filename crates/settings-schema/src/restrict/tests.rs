@@ -1,0 +1,1 @@
+//! A wrong type never admits more.
