@@ -1,6 +1,8 @@
 //! Which code does a command. Each command has a file of its own; this one only hands over.
 
+mod demo;
 mod demo_server;
+mod plan;
 
 use crate::{
     args::{Cli, Command},

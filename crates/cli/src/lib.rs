@@ -9,8 +9,14 @@ mod args;
 mod commands;
 mod derive;
 mod exit;
+#[cfg(test)]
+mod fixtures;
 mod hot_reload;
+mod question;
+mod row;
 mod settings;
+mod text;
+mod words;
 
 use std::process::ExitCode;
 

@@ -1,0 +1,231 @@
+//! Why is a server not connected, and what can be done? The one place that puts reasons into words; what it says is
+//! the same on the terminal and in JSON. It knows no output format.
+
+use std::path::Path;
+
+use qwen_core::{
+    Connecting, Decision, Failure, FailureKind, NotAllowedBy, Pattern, Phase, Refusal, Scope, ServerName,
+};
+use serde_json::Value;
+
+use crate::{
+    derive::{Row, ShadowedBy, Source},
+    settings::{Snapshot, SourceFile},
+    text::{shell_word, visible},
+};
+
+/// A cause and what to do about it, one sentence each, without a full stop. Never a secret.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Words {
+    /// `None` where all is well.
+    pub(crate) cause: Option<String>,
+    /// `None` where nothing needs to be done.
+    pub(crate) next_step: Option<String>,
+}
+
+impl Words {
+    fn new(cause: impl Into<String>, next_step: impl Into<String>) -> Self {
+        Self { cause: Some(cause.into()), next_step: Some(next_step.into()) }
+    }
+}
+
+/// What the words point to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Background<'a> {
+    /// The files, for the lists that refuse.
+    pub(crate) snapshot: &'a Snapshot,
+    /// The project, for trust.
+    pub(crate) root: &'a Path,
+}
+
+/// The words for a server that stands in the map, `row` being what is known of its entry.
+pub(crate) fn of_phase(phase: &Phase, name: &ServerName, row: Option<&Row>, back: Background<'_>) -> Words {
+    match phase {
+        Phase::Connected(connected) => {
+            let mut notes = connected.warnings.clone();
+            let mut next_step = None;
+            if let Some(candidate) = row.and_then(|row| row.shadowed_by.as_ref()) {
+                notes.push(shadowed(candidate));
+                next_step = Some(approve(name, &candidate.hash));
+            }
+            Words { cause: (!notes.is_empty()).then(|| notes.join("; ")), next_step }
+        }
+        Phase::Connecting(connecting) => Words::new(
+            match connecting {
+                Connecting::Handshake => "waiting for its answer",
+                Connecting::WaitingForTeardown => "waiting for the process it replaces to end",
+                Connecting::WaitingForCall => "waiting for a running call",
+            },
+            "nothing; it goes live by itself",
+        ),
+        Phase::Failed { failure, retry_at_unix_ms } => {
+            Words::new(failure.message.clone(), after_failure(failure, *retry_at_unix_ms, name, row))
+        }
+        Phase::Refused(refusal) => of_refusal(refusal, name, row, back),
+    }
+}
+
+/// The words for a server that left the map during this session.
+pub(crate) fn of_removed() -> Words {
+    Words::new("was removed during this session", "add it to settings again")
+}
+
+/// The words for a server that the gate refuses.
+pub(crate) fn of_refusal(
+    refusal: &Refusal,
+    name: &ServerName,
+    row: Option<&Row>,
+    back: Background<'_>,
+) -> Words {
+    let entry = || row.map_or_else(|| "its entry".to_owned(), |row| place(&row.source));
+    let hash = || row.and_then(|row| row.approval.as_ref()).map_or("", |approval| approval.hash.as_str());
+    match refusal {
+        Refusal::SettingsUnreadable { sources } => Words::new(
+            format!("{} could not be read, and it may restrict servers", listed(sources)),
+            format!("mend {}; a running session picks it up by itself", listed(sources)),
+        ),
+        Refusal::UntrustedFolder => Words::new(
+            format!("the folder {} is not trusted", visible(&back.root.display().to_string())),
+            "run `qwen trust` there, if you trust what is in it",
+        ),
+        Refusal::NotAllowed(NotAllowedBy::LaunchBound) => Words::new(
+            "filtered out by the launch bound --allowed-mcp-server-names, which no edit changes",
+            format!("start with {} in --allowed-mcp-server-names", shell_word(name.as_str())),
+        ),
+        Refusal::NotAllowed(NotAllowedBy::Scope(scope)) => {
+            let list = settings_of(back.snapshot, *scope)
+                .map_or_else(|| format!("the {scope} settings"), |file| key_place(file, &["mcp", "allowed"]));
+            Words::new(
+                format!("not in the allow-list mcp.allowed of {list}"),
+                format!("add {} to mcp.allowed in {list}", quoted(name.as_str())),
+            )
+        }
+        Refusal::Excluded { pattern } => {
+            let list = excluding_file(back.snapshot, pattern)
+                .map_or_else(|| "settings".to_owned(), |file| key_place(file, &["mcp", "excluded"]));
+            let pattern = quoted(pattern.as_str());
+            Words::new(
+                format!("excluded by the pattern {pattern} of mcp.excluded in {list}"),
+                format!("remove {pattern} from mcp.excluded in {list}"),
+            )
+        }
+        Refusal::Disabled => Words::new(
+            format!("switched off in {}", entry()),
+            format!("switch it on in {}, or run `qwen mcp enable {}`", entry(), shell_word(name.as_str())),
+        ),
+        Refusal::Invalid { why } => Words::new(visible(why), format!("mend {}", entry())),
+        Refusal::PendingApproval => Words::new("awaits approval", approve(name, hash())),
+        Refusal::Rejected => Words::new(
+            "was rejected for this exact configuration",
+            format!("edit {}, or run `{}`", entry(), approve_command(name, hash())),
+        ),
+    }
+}
+
+/// What a person does after a failed connection.
+fn after_failure(failure: &Failure, retry_at: Option<u64>, name: &ServerName, row: Option<&Row>) -> String {
+    let entry = row.map_or_else(|| "its entry".to_owned(), |row| place(&row.source));
+    let again = format!("`qwen mcp reconnect {}`", shell_word(name.as_str()));
+    match &failure.kind {
+        FailureKind::CommandNotFound => format!("install it, or mend command in {entry}"),
+        FailureKind::CwdMissing | FailureKind::CwdNotAFolder => {
+            format!("make the folder, or mend cwd in {entry}")
+        }
+        FailureKind::NeedsAuth { .. } => format!("give it credentials in headers in {entry}"),
+        FailureKind::Unsupported => format!("switch it off in {entry} until this version can do it"),
+        FailureKind::InvalidHandshake => format!("check in {entry} that it is an MCP server, then {again}"),
+        FailureKind::CrashLoop => format!("mend {entry}, which tries it again at once, or run {again}"),
+        FailureKind::HandshakeTimeout | FailureKind::Listing => {
+            format!("give it more time with discoveryTimeoutMs in {entry}, or run {again}")
+        }
+        FailureKind::Spawn
+        | FailureKind::Exited
+        | FailureKind::StreamClosed
+        | FailureKind::Network
+        | FailureKind::Aborted => match retry_at {
+            Some(_) => format!("nothing; it is tried again by itself, or at once after an edit of {entry}"),
+            None => format!("mend {entry}, or run {again}"),
+        },
+    }
+}
+
+/// Who would take the name, once somebody says yes.
+pub(crate) fn shadowed(candidate: &ShadowedBy) -> String {
+    let what = match candidate.decision {
+        Decision::Undecided | Decision::Approved => "an unapproved entry",
+        Decision::Rejected => "a rejected entry",
+    };
+    format!("shadowed by {what} in {}", place(&candidate.source))
+}
+
+/// The step that decides about exactly this entry.
+pub(crate) fn approve(name: &ServerName, hash: &str) -> String {
+    format!("decide in /mcp of a session, or run `{}`", approve_command(name, hash))
+}
+
+/// The command that approves exactly this entry.
+pub(crate) fn approve_command(name: &ServerName, hash: &str) -> String {
+    let word = shell_word(name.as_str());
+    // A name that starts with a dash would be read as a flag.
+    if word.starts_with('-') {
+        format!("qwen mcp approve --hash {hash} -- {word}")
+    } else {
+        format!("qwen mcp approve {word} --hash {hash}")
+    }
+}
+
+/// `FILE:LINE`, as configured.
+pub(crate) fn place(source: &Source) -> String {
+    let path = source
+        .path
+        .as_ref()
+        .map_or_else(|| "--mcp-config".to_owned(), |path| visible(&path.display().to_string()).into_owned());
+    match source.line {
+        Some(line) => format!("{path}:{line}"),
+        None => path,
+    }
+}
+
+/// `FILE:LINE` of a key of a file.
+fn key_place(file: &SourceFile, key: &[&str]) -> String {
+    let path = file.path.as_ref().map(|path| visible(&path.display().to_string()).into_owned());
+    let path = path.unwrap_or_else(|| "--mcp-config".to_owned());
+    match file.positions.nearest(key) {
+        Some(found) => format!("{path}:{}", found.line),
+        None => path,
+    }
+}
+
+fn settings_of(snapshot: &Snapshot, scope: Scope) -> Option<&SourceFile> {
+    settings_files(snapshot).find(|file| file.id.scope() == scope)
+}
+
+/// The first file, from the highest scope down, whose `mcp.excluded` holds the pattern.
+fn excluding_file<'a>(snapshot: &'a Snapshot, pattern: &Pattern) -> Option<&'a SourceFile> {
+    settings_files(snapshot).find(|file| {
+        file.root.pointer("/mcp/excluded").and_then(Value::as_array).is_some_and(|list| {
+            list.iter().filter_map(Value::as_str).filter_map(Pattern::new).any(|held| held == *pattern)
+        })
+    })
+}
+
+/// The settings files, highest scope first; only they hold lists.
+fn settings_files(snapshot: &Snapshot) -> impl Iterator<Item = &SourceFile> {
+    use crate::settings::SourceId;
+    [SourceId::System, SourceId::Workspace, SourceId::User, SourceId::SystemDefaults]
+        .into_iter()
+        .filter_map(|id| snapshot.get(id))
+        .map(AsRef::as_ref)
+}
+
+/// A value in quotes, with what cannot be seen written out.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", visible(text))
+}
+
+fn listed(sources: &[String]) -> String {
+    sources.iter().map(|source| visible(source).into_owned()).collect::<Vec<_>>().join(" and ")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,124 @@
+use qwen_core::{Connected, Failure, NotAllowedBy};
+use serde_json::json;
+
+use super::*;
+use crate::{
+    fixtures::{self, HASH},
+    settings::{Content, Place, Positions, Presence, SourceId},
+};
+
+fn file(id: SourceId, path: &str, root: Value, key: &[&str], line: u32) -> std::sync::Arc<SourceFile> {
+    let mut positions = Positions::default();
+    positions.insert(key.iter().map(|&part| part.to_owned()).collect(), Place { line, column: 3 });
+    std::sync::Arc::new(SourceFile {
+        id,
+        path: Some(path.into()),
+        resolved_path: None,
+        presence: Presence::Present,
+        root: std::sync::Arc::new(root),
+        content: Content::Settings,
+        positions: std::sync::Arc::new(positions),
+        broken: None,
+        digest: 0,
+        diagnostics: Vec::new(),
+    })
+}
+
+fn snapshot() -> Snapshot {
+    let user = json!({ "mcp": { "allowed": ["a"], "excluded": [" gh* "] } });
+    let system = json!({ "mcp": { "excluded": ["db"] } });
+    Snapshot::default()
+        .with(file(SourceId::User, "/home/u/.qwen/settings.json", user, &["mcp", "excluded"], 3))
+        .with(file(SourceId::System, "/etc/qwen-code/settings.json", system, &["mcp", "excluded"], 7))
+}
+
+fn refusals() -> Vec<Refusal> {
+    vec![
+        Refusal::SettingsUnreadable { sources: vec!["/etc/qwen-code/settings.json".to_owned()] },
+        Refusal::UntrustedFolder,
+        Refusal::NotAllowed(NotAllowedBy::LaunchBound),
+        Refusal::NotAllowed(NotAllowedBy::Scope(Scope::User)),
+        Refusal::Excluded { pattern: Pattern::new("gh*").unwrap() },
+        Refusal::Excluded { pattern: Pattern::new("db").unwrap() },
+        Refusal::Disabled,
+        Refusal::Invalid { why: "command and url cannot stand together".to_owned() },
+        Refusal::Rejected,
+        Refusal::PendingApproval,
+    ]
+}
+
+#[test]
+fn every_refusal_says_why_and_what_to_do() {
+    let snapshot = snapshot();
+    let back = Background { snapshot: &snapshot, root: Path::new("/p") };
+    let row = fixtures::row("gh", Scope::Project);
+    let mut text = String::new();
+    for refusal in refusals() {
+        let words = of_refusal(&refusal, &row.name, Some(&row), back);
+        text.push_str(&format!(
+            "{}\n  {}\n  next: {}\n",
+            refusal.as_str(),
+            words.cause.unwrap(),
+            words.next_step.unwrap()
+        ));
+    }
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn every_failure_names_a_way_out() {
+    let snapshot = Snapshot::default();
+    let back = Background { snapshot: &snapshot, root: Path::new("/p") };
+    let row = fixtures::row("gh", Scope::User);
+    let kinds = [
+        FailureKind::CommandNotFound,
+        FailureKind::CwdMissing,
+        FailureKind::HandshakeTimeout,
+        FailureKind::InvalidHandshake,
+        FailureKind::Exited,
+        FailureKind::NeedsAuth { challenge: None },
+        FailureKind::Unsupported,
+        FailureKind::CrashLoop,
+    ];
+    let mut text = String::new();
+    for kind in kinds {
+        for retry_at_unix_ms in [None, Some(1)] {
+            let retry = retry_at_unix_ms.is_some();
+            let failure = Failure::new(kind.clone(), "it broke");
+            let words = of_phase(&Phase::Failed { failure, retry_at_unix_ms }, &row.name, Some(&row), back);
+            text.push_str(&format!("{kind:?}, retried: {retry}\n  next: {}\n", words.next_step.unwrap()));
+        }
+    }
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn an_approval_that_is_missing_points_to_no_log() {
+    let snapshot = snapshot();
+    let back = Background { snapshot: &snapshot, root: Path::new("/p") };
+    let row = fixtures::row("gh", Scope::Project);
+    for refusal in [Refusal::PendingApproval, Refusal::Rejected] {
+        let words = of_refusal(&refusal, &row.name, Some(&row), back);
+        let text = format!("{words:?}");
+        assert!(!text.contains("log") && !text.contains("-v"), "{text}");
+        assert!(text.contains(&format!("qwen mcp approve gh --hash {HASH}")), "{text}");
+    }
+}
+
+#[test]
+fn a_connected_server_says_who_would_take_its_name() {
+    let snapshot = Snapshot::default();
+    let back = Background { snapshot: &snapshot, root: Path::new("/p") };
+    let row = fixtures::shadowed("gh");
+    let phase =
+        Phase::Connected(Connected { pid: None, tools: 1, prompts: 0, resources: 0, warnings: Vec::new() });
+    let words = of_phase(&phase, &row.name, Some(&row), back);
+    assert_eq!(words.cause.unwrap(), "shadowed by an unapproved entry in /p/.mcp.json:3");
+    assert!(words.next_step.unwrap().contains("qwen mcp approve gh --hash"));
+}
+
+#[test]
+fn a_name_cannot_smuggle_words_into_a_command() {
+    assert_eq!(approve_command(&ServerName::from("a b"), "h"), "qwen mcp approve 'a b' --hash h");
+    assert_eq!(approve_command(&ServerName::from("--all"), "h"), "qwen mcp approve --hash h -- --all");
+}
