@@ -8,6 +8,7 @@
 mod args;
 mod commands;
 mod derive;
+mod events;
 mod exit;
 #[cfg(test)]
 mod fixtures;

@@ -1,0 +1,54 @@
+//! What happened to files and approvals, with exactly the keys that programs rely on.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::json::{names, path_or_null};
+use crate::{
+    hot_reload::{CliEvent, SettingsChange},
+    settings::Broken,
+};
+
+/// The event's name and its fields.
+pub(super) fn fields(event: &CliEvent) -> Option<(&'static str, Value)> {
+    let fields = match event {
+        CliEvent::SettingsChanged { changes } => {
+            ("settings-change", json!({ "changes": changes.iter().map(change).collect::<Vec<_>>() }))
+        }
+        CliEvent::SettingsInvalid { path, line, column, message, broken } => (
+            "settings-invalid",
+            json!({
+                "path": path_or_null(path.as_deref()),
+                "line": line,
+                "column": column,
+                "message": message,
+                "keptLastGood": matches!(broken, Broken::KeptLastGood),
+            }),
+        ),
+        CliEvent::SettingsRecovered { path } => {
+            ("settings-recovered", json!({ "path": path_or_null(path.as_deref()) }))
+        }
+        CliEvent::RestartRequired { path, keys } => {
+            ("restart-required", json!({ "path": path_or_null(Some(Path::new(path))), "keys": keys }))
+        }
+        CliEvent::PendingApprovalChanged { servers } => {
+            ("mcp-pending-approval-changed", json!({ "servers": names(servers) }))
+        }
+        CliEvent::Notice { code, message } => {
+            ("notice", json!({ "code": code.as_str(), "message": message }))
+        }
+        // What it brings is told by core's changes.
+        CliEvent::Planned { .. } => return None,
+    };
+    Some(fields)
+}
+
+fn change(change: &SettingsChange) -> Value {
+    json!({
+        "scope": change.scope.as_str(),
+        "path": path_or_null(Some(&change.path)),
+        "change": change.kind.as_str(),
+        "keys": change.keys,
+    })
+}
