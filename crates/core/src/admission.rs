@@ -244,3 +244,6 @@ fn approval(desired: &Desired, _: &LaunchBound, name: &ServerName, entry: Option
         (own, staged) => own.or(staged),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -172,7 +172,7 @@ impl CallOptions {
 pub enum UseError {
     /// It is not there; the reason says why.
     #[error("{0}")]
-    Unavailable(Unavailable),
+    Unavailable(Box<Unavailable>),
     /// The call was made and did not answer.
     #[error(transparent)]
     Call(#[from] CallError),

@@ -265,6 +265,3 @@ async fn sleep_until(wake: Option<Instant>) {
         None => std::future::pending().await,
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -57,7 +57,7 @@ enum Life {
 impl Manager {
     /// A session that connects nothing until it is initialised. `bound` holds for its whole life.
     #[must_use]
-    pub fn new(bound: LaunchBound, connector: Arc<dyn Connector>) -> Arc<dyn Config> {
+    pub fn new(bound: LaunchBound, connector: Arc<dyn Connector>) -> Self {
         let (desired, desired_rx) = watch::channel(None);
         let (requests, requests_rx) = mpsc::unbounded_channel();
         let (status_tx, status) = watch::channel(Arc::default());
@@ -72,7 +72,7 @@ impl Manager {
         };
         let state = Mutex::new(state);
         let shared = Shared { bound, connector, state, desired, requests, status, routes };
-        Arc::new(Self { shared: Arc::new(shared), updates: Arc::default() })
+        Self { shared: Arc::new(shared), updates: Arc::default() }
     }
 }
 
@@ -258,7 +258,7 @@ impl Config for Manager {
             nearest: nearest(tool, status.catalogue.tools.keys().map(|name| &**name)),
         });
         async move {
-            let Some(found) = found else { return Err(UseError::Unavailable(missing)) };
+            let Some(found) = found else { return Err(UseError::Unavailable(Box::new(missing))) };
             let route = self.route(&found.server)?;
             let limits = options.limits(&route.spec.view);
             Ok(route.caller.call_tool(found.tool.clone(), arguments, limits).await?)
@@ -277,7 +277,7 @@ impl Config for Manager {
         let nearest = nearest(prompt, status.catalogue.prompts.keys().map(|name| &**name));
         async move {
             let Some(found) = found else {
-                return Err(UseError::Unavailable(Unavailable::Unknown { nearest }));
+                return Err(UseError::Unavailable(Box::new(Unavailable::Unknown { nearest })));
             };
             let route = self.route(&found.server)?;
             let limits = options.limits(&route.spec.view);
@@ -335,7 +335,9 @@ impl Manager {
     fn route(&self, server: &ServerName) -> Result<Route, UseError> {
         self.shared.route(server).ok_or_else(|| {
             let gone = Unavailable::Connecting { server: server.clone() };
-            UseError::Unavailable(server_unavailable(&self.shared.current(), server).unwrap_or(gone))
+            UseError::Unavailable(Box::new(
+                server_unavailable(&self.shared.current(), server).unwrap_or(gone),
+            ))
         })
     }
 }

@@ -1,9 +1,24 @@
 //! Small builders and a connector that does what a test says: for tests of this crate and of its users.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
-use crate::domain::{
-    Entry, EnvPolicy, PoolMode, Scope, ServerName, ServerSpec, Stdio, VersionNegotiation, View, Wire,
+use futures::{FutureExt, future::BoxFuture};
+use serde_json::{Value, json};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::{
+    admission::Admitted,
+    connector::{
+        Attempt, CallError, CallLimits, Caller, Connector, Lease, Link, LinkEvent, OpenRequest, Teardown,
+    },
+    domain::{
+        Entry, EnvPolicy, PoolMode, Scope, ServerName, ServerSpec, Stdio, VersionNegotiation, View, Wire,
+    },
+    failure::{Failure, FailureKind},
+    inventory::{Inventory, Listing, Tool},
 };
 
 /// A child process with this command, no arguments and the full environment.
@@ -30,4 +45,140 @@ pub fn spec(scope: Scope, command: &str) -> ServerSpec {
 #[must_use]
 pub fn entry(name: &str, command: &str) -> (ServerName, Entry) {
     (name.into(), Entry::Valid(Arc::new(spec(Scope::User, command))))
+}
+
+/// A connector whose every open waits until the test says how it ends.
+#[derive(Debug, Default, Clone)]
+pub struct FakeConnector(Arc<Mutex<World>>);
+
+#[derive(Debug, Default)]
+struct World {
+    waiting: BTreeMap<
+        ServerName,
+        (Attempt, oneshot::Sender<Result<(), Failure>>, mpsc::UnboundedSender<LinkEvent>),
+    >,
+    live: BTreeMap<ServerName, (Attempt, mpsc::UnboundedSender<LinkEvent>)>,
+    log: Vec<String>,
+}
+
+impl FakeConnector {
+    fn world(&self) -> MutexGuard<'_, World> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What was opened and ended so far, in order; the log starts afresh.
+    pub fn log(&self) -> Vec<String> {
+        std::mem::take(&mut self.world().log)
+    }
+
+    /// Who is waiting for an answer.
+    pub fn waiting(&self) -> Vec<String> {
+        self.world().waiting.keys().map(ToString::to_string).collect()
+    }
+
+    /// The attempt of this server ends so. Does nothing when none is waiting.
+    pub fn answer(&self, name: &str, outcome: Result<(), Failure>) {
+        let waiting = self.world().waiting.remove(name);
+        if let Some((attempt, reply, events)) = waiting {
+            if outcome.is_ok() {
+                self.world().live.insert(name.into(), (attempt, events));
+            }
+            // The attempt may have been given up meanwhile.
+            reply.send(outcome).ok();
+        }
+    }
+
+    /// The live connection of this server breaks.
+    pub fn lose(&self, name: &str, failure: Failure) {
+        let live = self.world().live.remove(name);
+        if let Some((attempt, events)) = live {
+            events.send(LinkEvent::Lost(attempt, failure)).ok();
+        }
+    }
+}
+
+impl Connector for FakeConnector {
+    fn open(&self, request: OpenRequest) -> BoxFuture<'static, Result<Lease, Failure>> {
+        let OpenRequest { attempt, admitted, cancel, events } = request;
+        let name = admitted.name().clone();
+        let (reply, answer) = oneshot::channel();
+        {
+            let mut world = self.world();
+            world.log.push(format!("open {name}"));
+            world.waiting.insert(name.clone(), (attempt, reply, events));
+        }
+        let this = self.clone();
+        async move {
+            tokio::select! {
+                () = cancel.cancelled() => {
+                    let mut world = this.world();
+                    world.log.push(format!("abort {name}"));
+                    if world.waiting.get(&name).is_some_and(|(waiting, ..)| *waiting == attempt) {
+                        world.waiting.remove(&name);
+                    }
+                    Err(Failure::new(FailureKind::Aborted, "given up"))
+                }
+                answer = answer => {
+                    answer.unwrap_or_else(|_| Err(Failure::new(FailureKind::Aborted, "forgotten")))?;
+                    let tool = Tool {
+                        name: "t".to_owned(),
+                        description: None,
+                        input_schema: json!({"type": "object"}),
+                        raw: json!({"name": "t"}),
+                    };
+                    let inventory = Inventory { tools: Listing::Listed(vec![Arc::new(tool)]), ..Inventory::empty() };
+                    let link = FakeLink { name, world: this, _admitted: admitted };
+                    Ok(Lease { pid: u32::try_from(attempt.0).ok(), inventory: Arc::new(inventory), link: Box::new(link) })
+                }
+            }
+        }
+        .boxed()
+    }
+}
+
+/// A connection that answers every call with the name of what was called.
+struct FakeLink {
+    name: ServerName,
+    world: FakeConnector,
+    _admitted: Admitted,
+}
+
+impl Link for FakeLink {
+    fn caller(&self) -> Arc<dyn Caller> {
+        Arc::new(FakeCaller)
+    }
+
+    fn calls_in_flight(&self) -> usize {
+        0
+    }
+
+    fn retire(self: Box<Self>, teardown: Teardown) -> BoxFuture<'static, ()> {
+        async move { self.world.world().log.push(format!("retire {} {teardown:?}", self.name)) }.boxed()
+    }
+}
+
+struct FakeCaller;
+
+impl Caller for FakeCaller {
+    fn call_tool(
+        &self,
+        tool: String,
+        _: Option<Value>,
+        _: CallLimits,
+    ) -> BoxFuture<'static, Result<Value, CallError>> {
+        async move { Ok(json!({ "called": tool })) }.boxed()
+    }
+
+    fn get_prompt(
+        &self,
+        prompt: String,
+        _: Option<Value>,
+        _: CallLimits,
+    ) -> BoxFuture<'static, Result<Value, CallError>> {
+        async move { Ok(json!({ "prompt": prompt })) }.boxed()
+    }
+
+    fn read_resource(&self, uri: String, _: CallLimits) -> BoxFuture<'static, Result<Value, CallError>> {
+        async move { Ok(json!({ "resource": uri })) }.boxed()
+    }
 }
