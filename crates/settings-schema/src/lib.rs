@@ -6,8 +6,10 @@ mod check;
 mod diff;
 mod fields;
 mod finding;
+mod json_schema;
 mod key;
 mod kind;
+mod markdown;
 mod mcp;
 mod merge;
 mod near;
@@ -23,7 +25,9 @@ pub use check::check;
 pub use diff::changed_leaves;
 pub use fields::{Effect, FIELDS, Field, Hashed, Of, Part, field};
 pub use finding::{Code, Finding, Severity};
+pub use json_schema::json_schema;
 pub use key::KeyPath;
+pub use markdown::settings_markdown;
 pub use mcp::{
     InheritEnv, Invalid, PoolMode, RemoteProtocol, Switch, VersionNegotiation, WrittenEntry, WrittenOAuth,
     WrittenRemote, WrittenServer, WrittenStdio, WrittenTransport, WrittenUrl, WrittenView, parse_entry,
