@@ -30,7 +30,7 @@ pub use derive::{
 };
 pub use hot_reload::{ChangeKind, CliEvent, NoticeCode, SettingsChange};
 pub use settings::{
-    Broken, Content, Diagnostic, Environment, InotifyLimit, Moment, Origin, PathError, Paths, Place,
+    Broken, Content, Diagnostic, Environment, Excerpt, InotifyLimit, Moment, Origin, Paint, PathError, Paths, Place,
     PollingBecause, Positions, Presence, ProjectRoot, Seen, SettingsWatcher, Severity, Snapshot, SourceFile,
     SourceId, SourceSpec, WatchOptions, Watching, load, read_source,
 };

@@ -2,12 +2,14 @@
 //! It decides nothing about servers (that is `derive`) and watches nothing but in `watch`.
 
 mod diagnostic;
+mod excerpt;
 mod paths;
 mod read;
 mod source;
 mod watch;
 
-pub use diagnostic::{Diagnostic, Severity};
+pub use diagnostic::{Diagnostic, Paint, Severity};
+pub use excerpt::Excerpt;
 pub use paths::{Environment, PathError, Paths, ProjectRoot};
 pub use read::{Moment, load, read_source};
 pub use source::{

@@ -1,7 +1,11 @@
 //! What is wrong with a file, and where? One value per problem, for people and for programs; it never holds a string
 //! value of the file in the clear.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+
+use super::{excerpt::Excerpt, source::Place};
 
 /// How bad it is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -41,5 +45,95 @@ pub struct Diagnostic {
     /// What to do next.
     pub hint: Option<String>,
     /// The line it stands on, with every string value as `•••`.
-    pub excerpt: Option<String>,
+    pub excerpt: Option<Excerpt>,
+}
+
+/// Whether a rendering may use colour.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Paint {
+    /// Escape sequences.
+    Colour,
+    /// Text alone.
+    Plain,
+}
+
+impl Diagnostic {
+    /// A problem with no place.
+    #[must_use]
+    pub fn new(path: Option<&Path>, severity: Severity, code: &'static str, message: String) -> Self {
+        Self {
+            path: path.map(Path::to_owned),
+            line: None,
+            column: None,
+            severity,
+            code,
+            message,
+            hint: None,
+            excerpt: None,
+        }
+    }
+
+    /// The same problem with what to do about it.
+    #[must_use]
+    pub fn hint(mut self, hint: Option<String>) -> Self {
+        self.hint = hint;
+        self
+    }
+
+    /// The same problem at a place of `text`.
+    #[must_use]
+    pub fn at(mut self, text: &str, place: Place) -> Self {
+        self.line = Some(place.line);
+        self.column = Some(place.column);
+        self.excerpt = Excerpt::of(text, place);
+        self
+    }
+
+    /// For people: the message, the place, the masked line with a mark below it, and the hint.
+    #[must_use]
+    pub fn render(&self, paint: Paint) -> String {
+        let level = match self.severity {
+            Severity::Error => Level::ERROR,
+            Severity::Warning => Level::WARNING,
+        };
+        let path = self.path.as_ref().map_or_else(|| "--mcp-config".to_owned(), |p| p.display().to_string());
+        let mut group = Group::with_title(level.primary_title(self.message.as_str()));
+        if let (Some(line), Some(excerpt)) = (self.line, &self.excerpt) {
+            group = group.element(
+                Snippet::source(excerpt.text.as_str())
+                    .line_start(line as usize)
+                    .path(path.as_str())
+                    .annotation(AnnotationKind::Primary.span(excerpt.start..excerpt.end)),
+            );
+        } else {
+            group = group.element(annotate_snippets::Origin::path(path.as_str()));
+        }
+        if let Some(hint) = &self.hint {
+            group = group.element(Level::HELP.message(hint.as_str()));
+        }
+        let renderer = match paint {
+            Paint::Colour => Renderer::styled(),
+            Paint::Plain => Renderer::plain(),
+        };
+        renderer.render(&[group])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_diagnostic_reads_as_message_place_masked_line_and_hint() {
+        let text = "{\n  \"mcp\": { \"allowed\": \"s3cret\" }\n}\n";
+        let diagnostic = Diagnostic::new(
+            Some(Path::new("/home/u/.qwen/settings.json")),
+            Severity::Error,
+            "wrong-type",
+            "mcp.allowed must be a list of names".to_owned(),
+        )
+        .hint(Some("write [\"name\"]".to_owned()))
+        .at(text, Place { line: 2, column: 12 });
+        insta::assert_snapshot!(diagnostic.render(Paint::Plain), @"");
+    }
 }

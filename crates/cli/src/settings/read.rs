@@ -1,6 +1,9 @@
 //! What does one file say right now? Opens it without blocking, bounds it, and turns its bytes into a [`SourceFile`],
 //! by the failure table of the settings documentation. It decides nothing about servers.
 
+mod bytes;
+mod document;
+
 use std::sync::Arc;
 
 use serde_json::Value;
