@@ -6,6 +6,8 @@ mod excerpt;
 mod paths;
 mod read;
 mod source;
+mod trust;
+mod variables;
 mod watch;
 
 pub use diagnostic::{Diagnostic, Paint, Severity};
@@ -15,4 +17,5 @@ pub use read::{Moment, load, read_source};
 pub use source::{
     Broken, Content, Origin, Place, Positions, Presence, Snapshot, SourceFile, SourceId, SourceSpec,
 };
+pub use trust::{FolderRule, FolderRules, FolderVerdict, RuleSays};
 pub use watch::{InotifyLimit, PollingBecause, Seen, SettingsWatcher, WatchOptions, Watching};

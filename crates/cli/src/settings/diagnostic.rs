@@ -89,24 +89,27 @@ impl Diagnostic {
         self
     }
 
-    /// For people: the message, the place, the masked line with a mark below it, and the hint.
+    /// For people: the place, the message, the masked line with a mark below it, and the hint.
     #[must_use]
     pub fn render(&self, paint: Paint) -> String {
         let level = match self.severity {
             Severity::Error => Level::ERROR,
             Severity::Warning => Level::WARNING,
         };
+        // The place is said from the file: in the excerpt masking has moved the columns.
+        let place = match (self.line, self.column) {
+            (Some(line), Some(column)) => format!(":{line}:{column}"),
+            (line, _) => line.map(|line| format!(":{line}")).unwrap_or_default(),
+        };
         let path = self.path.as_ref().map_or_else(|| "--mcp-config".to_owned(), |p| p.display().to_string());
-        let mut group = Group::with_title(level.primary_title(self.message.as_str()));
+        let title = format!("{path}{place}: {}", self.message);
+        let mut group = Group::with_title(level.primary_title(title.as_str()));
         if let (Some(line), Some(excerpt)) = (self.line, &self.excerpt) {
             group = group.element(
                 Snippet::source(excerpt.text.as_str())
                     .line_start(line as usize)
-                    .path(path.as_str())
                     .annotation(AnnotationKind::Primary.span(excerpt.start..excerpt.end)),
             );
-        } else {
-            group = group.element(annotate_snippets::Origin::path(path.as_str()));
         }
         if let Some(hint) = &self.hint {
             group = group.element(Level::HELP.message(hint.as_str()));
@@ -124,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_diagnostic_reads_as_message_place_masked_line_and_hint() {
+    fn a_diagnostic_reads_as_place_message_masked_line_and_hint() {
         let text = "{\n  \"mcp\": { \"allowed\": \"s3cret\" }\n}\n";
         let diagnostic = Diagnostic::new(
             Some(Path::new("/home/u/.qwen/settings.json")),
@@ -134,6 +137,13 @@ mod tests {
         )
         .hint(Some("write [\"name\"]".to_owned()))
         .at(text, Place { line: 2, column: 12 });
-        insta::assert_snapshot!(diagnostic.render(Paint::Plain), @"");
+        insta::assert_snapshot!(diagnostic.render(Paint::Plain), @r#"
+        error: /home/u/.qwen/settings.json:2:12: mcp.allowed must be a list of names
+          |
+        2 |   "mcp": { "allowed": "•••" }
+          |            ^^^^^^^^^
+          |
+          = help: write ["name"]
+        "#);
     }
 }

@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn every_string_value_and_comment_is_masked_and_keys_stay() {
         let cases = [
-            (r#"{"a": "s3cret", "b": 5} // s3cret"#, 16, r#"{"a": "•••", "b": 5} // •••"#, r#""b""#),
+            (r#"{"a": "s3cret", "b": 5} // s3cret"#, 17, r#"{"a": "•••", "b": 5} // •••"#, r#""b""#),
             (r#"  "args": ["s3cret", "x\"s3cret"],"#, 3, r#"  "args": ["•••", "•••"],"#, r#""args""#),
             (r#"  "token": s3cret,"#, 12, r#"  "token": •••,"#, "•••"),
             (r#"  "a": "s3cret": 5"#, 8, r#"  "a": "•••": 5"#, r#""•••""#),

@@ -3,6 +3,7 @@
 
 mod bytes;
 mod document;
+mod dotenv;
 
 use std::sync::Arc;
 

@@ -134,9 +134,12 @@ impl Mended {
             ParseErrorKind::ExpectedStringObjectProperty => {
                 allow(&mut options.allow_loose_object_property_names)
             }
-            ParseErrorKind::ExpectedComma => self.put_before(error.range(), ','),
-            ParseErrorKind::ExpectedObjectValue => self.put_before(error.range(), '0'),
-            ParseErrorKind::UnexpectedWord => self.overwrite(error.range(), '0'),
+            ParseErrorKind::ExpectedComma => self.put_near(error.range(), ','),
+            ParseErrorKind::ExpectedObjectValue => self.put_near(error.range(), '0'),
+            ParseErrorKind::UnexpectedWord | ParseErrorKind::UnexpectedToken => {
+                let range = self.word(error.range().start);
+                self.overwrite(range, '0')
+            }
             ParseErrorKind::UnexpectedCloseBrace
             | ParseErrorKind::UnexpectedCloseBracket
             | ParseErrorKind::UnexpectedColon
@@ -149,7 +152,6 @@ impl Mended {
             | ParseErrorKind::MultipleRootJsonValues
             | ParseErrorKind::String(_)
             | ParseErrorKind::TrailingCommasNotAllowed
-            | ParseErrorKind::UnexpectedToken
             | ParseErrorKind::UnexpectedTokenInObject
             | ParseErrorKind::UnterminatedArray
             | ParseErrorKind::UnterminatedCommentBlock
@@ -158,15 +160,21 @@ impl Mended {
         }
     }
 
-    /// Puts a character where white space stands before the range.
-    fn put_before(&mut self, range: Range, with: char) -> bool {
+    /// What stands at an offset up to white space or punctuation.
+    fn word(&self, start: usize) -> Range {
+        let rest = self.text.get(start..).unwrap_or_default();
+        let length = rest.find(|c: char| c.is_whitespace() || "{}[],:\"".contains(c));
+        Range { start, end: start + length.unwrap_or(rest.len()) }
+    }
+
+    /// Puts a character where white space stands at the start of the range or before it.
+    fn put_near(&mut self, range: Range, with: char) -> bool {
         let start = range.start.min(self.text.len());
-        let Some(before) = self.text.get(..start) else { return false };
-        if !before.ends_with([' ', '\t', '\n']) {
+        let blank = |at: usize| self.text.get(at..=at).is_some_and(|c| matches!(c, " " | "\t" | "\r" | "\n"));
+        let Some(at) = [Some(start), start.checked_sub(1)].into_iter().flatten().find(|&at| blank(at)) else {
             return false;
-        }
-        let end = start;
-        self.text.replace_range(end - 1..end, with.encode_utf8(&mut [0; 4]));
+        };
+        self.text.replace_range(at..=at, with.encode_utf8(&mut [0; 4]));
         true
     }
 
@@ -340,9 +348,9 @@ fn advice(kind: &ParseErrorKind) -> Option<&'static str> {
     match kind {
         ParseErrorKind::ExpectedComma => Some("put a comma between the two"),
         ParseErrorKind::SingleQuotedStringsNotAllowed => Some("use double quotes"),
-        ParseErrorKind::UnexpectedWord | ParseErrorKind::ExpectedStringObjectProperty => {
-            Some("put it in double quotes")
-        }
+        ParseErrorKind::UnexpectedWord
+        | ParseErrorKind::UnexpectedToken
+        | ParseErrorKind::ExpectedStringObjectProperty => Some("put it in double quotes"),
         ParseErrorKind::UnterminatedArray => Some("close the list with ]"),
         ParseErrorKind::UnterminatedObject => Some("close the object with }"),
         ParseErrorKind::UnterminatedCommentBlock => Some("close the comment with */"),
@@ -364,7 +372,6 @@ fn advice(kind: &ParseErrorKind) -> Option<&'static str> {
         | ParseErrorKind::UnexpectedCloseBracket
         | ParseErrorKind::UnexpectedColon
         | ParseErrorKind::UnexpectedComma
-        | ParseErrorKind::UnexpectedToken
         | ParseErrorKind::UnexpectedTokenInObject => None,
     }
 }

@@ -57,7 +57,7 @@ fn other_dialects_are_no_json() {
 fn every_problem_is_reported_at_its_own_place_and_not_only_the_first() {
     let text = "{\n  \"a\": 1\n  \"b\": oops,\n  \"c\": 'x',\n  \"d\": 1,\n  \"d\": 2\n}\n";
     let found: Vec<(u32, u32)> = places(text).iter().map(|(line, column, _)| (*line, *column)).collect();
-    assert_eq!(found, [(3, 3), (3, 8), (4, 8), (6, 3)]);
+    assert_eq!(found, [(2, 9), (3, 8), (4, 8), (6, 3)]);
 }
 
 #[test]
