@@ -30,9 +30,10 @@ pub use derive::{
 };
 pub use hot_reload::{ChangeKind, CliEvent, NoticeCode, SettingsChange};
 pub use settings::{
-    Broken, Content, Diagnostic, Environment, Excerpt, InotifyLimit, Moment, Origin, Paint, PathError, Paths,
-    Place, PollingBecause, Positions, Presence, ProjectRoot, Seen, SettingsWatcher, Severity, Snapshot,
-    SourceFile, SourceId, SourceSpec, WatchOptions, Watching, load, read_source,
+    Broken, Content, Diagnostic, Environment, Excerpt, FolderRule, FolderRules, FolderVerdict, InotifyLimit,
+    Moment, Origin, Paint, PathError, Paths, Place, PollingBecause, Positions, Presence, ProjectRoot,
+    RuleSays, Seen, SettingsWatcher, Severity, Snapshot, SourceFile, SourceId, SourceSpec, WatchOptions,
+    Watching, load, read_source,
 };
 
 /// Runs the command that the process's arguments name and gives its exit code.

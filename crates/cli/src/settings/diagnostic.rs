@@ -38,7 +38,7 @@ pub struct Diagnostic {
     pub column: Option<u32>,
     /// How bad it is.
     pub severity: Severity,
-    /// A stable word for programs, such as `syntax` or `duplicate-key`.
+    /// A stable word for programs, such as `syntax` or `duplicate_key`.
     pub code: &'static str,
     /// One sentence, lower case, without a full stop and without any value of the file.
     pub message: String,
@@ -132,7 +132,7 @@ mod tests {
         let diagnostic = Diagnostic::new(
             Some(Path::new("/home/u/.qwen/settings.json")),
             Severity::Error,
-            "wrong-type",
+            "wrong_type",
             "mcp.allowed must be a list of names".to_owned(),
         )
         .hint(Some("write [\"name\"]".to_owned()))

@@ -8,9 +8,10 @@ use std::{
     sync::Arc,
 };
 
+use qwen_approvals::Records;
 use serde_json::Value;
 
-use super::diagnostic::Diagnostic;
+use super::{diagnostic::Diagnostic, trust::FolderRules};
 
 /// Which source of the session, in the order of their names only; what ranks above what is `derive`'s.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -59,13 +60,33 @@ pub struct Place {
     pub column: u32,
 }
 
-/// Where each key of a file stands; of a duplicate key the last.
-#[derive(Clone, Debug, Default)]
+/// Where each key of a file stands; of a duplicate key the last. It keeps the text, for excerpts.
+#[derive(Clone, Default)]
 pub struct Positions {
+    text: Arc<str>,
     keys: BTreeMap<Vec<String>, Place>,
 }
 
+impl fmt::Debug for Positions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The text may hold secrets.
+        f.debug_struct("Positions").field("keys", &self.keys.len()).finish_non_exhaustive()
+    }
+}
+
 impl Positions {
+    /// No key yet.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        Self { text: text.into(), keys: BTreeMap::new() }
+    }
+
+    /// The text in which the keys stand, without its byte order mark.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Remembers where a key stands.
     pub fn insert(&mut self, path: Vec<String>, place: Place) {
         self.keys.insert(path, place);
@@ -146,6 +167,10 @@ pub enum Broken {
 pub enum Content {
     /// Settings, `.mcp.json`, `--mcp-config`; and `.env`, whose root maps names to values.
     Settings,
+    /// The approvals; none while the file cannot be read.
+    Records(Arc<Records>),
+    /// The trusted folders.
+    Folders(FolderRules),
 }
 
 /// One source as it was last read. `root` is what *counts*: a key with a wrong type is gone from it, and while the

@@ -36,8 +36,8 @@ impl ReadError {
     pub(crate) fn code(&self) -> &'static str {
         match self {
             Self::Io(_) => "unreadable",
-            Self::NotAFile(_) => "not-a-file",
-            Self::TooLarge => "too-large",
+            Self::NotAFile(_) => "not_a_file",
+            Self::TooLarge => "too_large",
             Self::Encoding(_) | Self::NotUtf8(_) => "encoding",
         }
     }

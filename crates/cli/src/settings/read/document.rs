@@ -26,6 +26,8 @@ const MAX_PROBLEMS: usize = 100;
 pub(crate) struct Document {
     /// The root object; `None` where the text as a whole is no good.
     pub(crate) root: Option<Map<String, Value>>,
+    /// What could be made of a text that is no good. It never counts; further problems are looked for in it.
+    pub(crate) recovered: Option<Map<String, Value>>,
     /// Where its keys stand.
     pub(crate) positions: Positions,
     /// In the order of the text.
@@ -210,7 +212,7 @@ impl<'a> Reader<'a> {
     fn new(text: &'a str) -> Self {
         Self {
             cursor: Cursor::new(text),
-            positions: Positions::default(),
+            positions: Positions::of(text),
             problems: Vec::new(),
             path: Vec::new(),
             lists: 0,
@@ -229,7 +231,8 @@ impl<'a> Reader<'a> {
         self.problems.sort_by_key(|problem| problem.place);
         self.problems.truncate(MAX_PROBLEMS);
         let good = !self.problems.iter().any(|problem| problem.kind.is_fatal());
-        Document { root: root.filter(|_| good), positions: self.positions, problems: self.problems }
+        let (root, recovered) = if good { (root, None) } else { (None, root) };
+        Document { root, recovered, positions: self.positions, problems: self.problems }
     }
 
     fn syntax(&mut self, error: &ParseError) {

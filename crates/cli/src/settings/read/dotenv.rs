@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::settings::source::{Place, Positions};
 
 /// What the file sets: names to values, where they stand, and the lines that say nothing.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct DotEnv {
     /// Names to texts, in order; the last of a name counts.
     pub(crate) variables: Map<String, Value>,
@@ -17,7 +17,7 @@ pub(crate) struct DotEnv {
 
 /// Reads the text of a `.env` file.
 pub(crate) fn parse(text: &str) -> DotEnv {
-    let mut found = DotEnv::default();
+    let mut found = DotEnv { variables: Map::new(), positions: Positions::of(text), odd: Vec::new() };
     for (number, line) in (1..).zip(text.split('\n')) {
         let indent = line.len() - line.trim_start().len();
         let column = u32::try_from(line[..indent].chars().count()).unwrap_or_default() + 1;
