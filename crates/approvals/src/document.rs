@@ -200,3 +200,6 @@ fn string_length(text: &str) -> usize {
     }
     text.len()
 }
+
+#[cfg(test)]
+mod tests;

@@ -221,6 +221,12 @@ mod tests {
     }
 
     #[test]
+    fn what_is_kept_is_an_hmac_sha_256() {
+        // Made with Python's `hmac` over the path, a zero byte and the canonical text of the value.
+        assert_eq!(KEY.mac("/env/A", &json!("1")), "b12f7b896eeb9bdcb63c2e409b74b470");
+    }
+
+    #[test]
     fn under_another_key_nothing_is_said() {
         let shown = Shown::of(&json!({ "a": 1 }), &KEY).unwrap();
         assert_eq!(shown.changes(&json!({ "a": 1 }), &ShownKey([8; 32])), None);

@@ -357,3 +357,6 @@ fn root_text(root: &Path) -> Result<String, StoreError> {
         None => Err(StoreError::RootNotText { root }),
     }
 }
+
+#[cfg(test)]
+mod tests;
