@@ -5,14 +5,18 @@
     reason = "a harness fails its test by panicking, with the reason in the message"
 )]
 
+mod control;
 mod processes;
 mod sandbox;
 mod save;
+mod soak;
 mod wait;
 mod watch;
 
+pub use control::{command, command_unanswered};
 pub use processes::{Process, Usage, alive, children_of, marked, usage};
 pub use sandbox::{Ran, Sandbox, program};
 pub use save::{Save, replace};
+pub use soak::{Soaked, soak};
 pub use wait::{BOUND, pause, stated, wait_until};
 pub use watch::{Mark, Watch};

@@ -3,7 +3,6 @@
 use std::{
     ffi::OsStr,
     fs,
-    os::unix::process::CommandExt as _,
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -89,7 +88,6 @@ impl Ran {
     ///
     /// # Panics
     /// When it did not.
-    #[must_use]
     pub fn ended_with(self, code: i32) -> Self {
         assert_eq!(self.code, Some(code), "{self:#?}");
         self
@@ -233,8 +231,10 @@ impl Sandbox {
     /// The program with these arguments, in the project, with nothing but this sandbox in its environment.
     #[must_use]
     pub fn command<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Command {
-        let mut command = Command::new(program("qwen-under-test"));
+        // In a session of its own: no controlling terminal, and its process id names its process group.
+        let mut command = Command::new("setsid");
         command
+            .arg(program("qwen-under-test"))
             .args(args)
             .current_dir(self.project())
             .env_clear()
@@ -246,8 +246,7 @@ impl Sandbox {
             .env("QWEN_CODE_SYSTEM_SETTINGS_PATH", self.system())
             .env("QWEN_CODE_SYSTEM_DEFAULTS_PATH", self.system_defaults())
             .env("RUST_BACKTRACE", "0")
-            .stdin(Stdio::null())
-            .process_group(0);
+            .stdin(Stdio::null());
         command
     }
 

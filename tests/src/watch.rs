@@ -21,6 +21,11 @@ use crate::{
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Mark(usize);
 
+impl Mark {
+    /// Before the first event.
+    pub const START: Self = Self(0);
+}
+
 #[derive(Default)]
 struct Heard {
     events: Mutex<Vec<Value>>,
@@ -94,12 +99,6 @@ impl Watch {
         Mark(lock(&self.heard.events).len())
     }
 
-    /// The beginning.
-    #[must_use]
-    pub fn start_of_stream(&self) -> Mark {
-        Mark(0)
-    }
-
     /// What came after the mark.
     #[must_use]
     pub fn since(&self, mark: Mark) -> Vec<Value> {
@@ -162,7 +161,7 @@ impl Watch {
 
     /// Waits until the session has started and its first generation has settled.
     pub fn ready(&self) -> &Self {
-        self.after(Mark(0), "mcp-settled", |_| true);
+        self.after(Mark::START, "mcp-settled", |_| true);
         self
     }
 
@@ -265,7 +264,7 @@ impl Watch {
         self.signal(Signal::TERM);
         let status = self.ended();
         assert_eq!(status.code(), Some(0), "stderr: {}", self.stderr());
-        self.after(Mark(0), "session-ended", |_| true);
+        self.after(Mark::START, "session-ended", |_| true);
         self.events()
     }
 }

@@ -5,7 +5,6 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking"))]
 
-mod app;
 mod args;
 mod commands;
 mod derive;
@@ -14,7 +13,6 @@ mod exit;
 #[cfg(test)]
 mod fixtures;
 mod hot_reload;
-mod output;
 mod question;
 mod row;
 mod settings;
