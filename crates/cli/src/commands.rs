@@ -5,14 +5,16 @@ mod demo_server;
 mod plan;
 
 use crate::{
-    args::{Cli, Command},
+    args::{Cli, Command, McpCommand},
     exit::Exit,
 };
 
 /// Does what the command line asks for.
 pub(crate) fn run(cli: Cli) -> Exit {
-    match cli.command {
-        Some(Command::DemoServer(args)) => demo_server::run(&args),
+    let global = &cli.global;
+    match &cli.command {
+        Some(Command::DemoServer(args)) => demo_server::run(args),
+        Some(Command::Mcp(McpCommand::Plan(args))) => plan::run(global, args),
         Some(Command::Mcp(_) | Command::Settings(_) | Command::Trust(_) | Command::Demo(_)) | None => {
             Exit::Failed
         }

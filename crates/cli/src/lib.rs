@@ -5,6 +5,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking"))]
 
+mod app;
 mod args;
 mod commands;
 mod derive;
@@ -13,6 +14,7 @@ mod exit;
 #[cfg(test)]
 mod fixtures;
 mod hot_reload;
+mod output;
 mod question;
 mod row;
 mod settings;

@@ -4,11 +4,11 @@
 use std::path::Path;
 
 use chrono::{DateTime, SecondsFormat, Utc};
-use qwen_core::{Approval, Decision, Phase, Refusal, ServerName, State};
+use qwen_core::{Approval, Decision, Phase, State};
 use serde::Serialize;
 
 use crate::{
-    derive::{Derived, Row, Source},
+    derive::{Row, Source},
     settings::Diagnostic,
     text::{Cell, Paint, Tone, columns, count, visible, visible_lines},
     words::{self, Background, Words},
@@ -317,15 +317,6 @@ pub(crate) fn tone_of(state: &str) -> Tone {
         "pending_approval" | "needs_auth" | "connecting" | "untrusted_folder" => Tone::Attention,
         _ => Tone::Quiet,
     }
-}
-
-/// What the gate says about a row before anything connects; `None` admits it.
-pub(crate) fn refusal_of(
-    derived: &Derived,
-    bound: &qwen_core::LaunchBound,
-    name: &ServerName,
-) -> Option<Refusal> {
-    qwen_core::admit_one(&derived.desired(), bound, name).err()
 }
 
 /// Whether the user must approve an entry at all.

@@ -249,26 +249,11 @@ enum Part {
 }
 
 fn part_of(field: &str) -> Part {
-    match field {
-        "command"
-        | "args"
-        | "env"
-        | "cwd"
-        | "inheritEnv"
-        | "httpUrl"
-        | "url"
-        | "serverUrl"
-        | "headers"
-        | "type"
-        | "oauth"
-        | "authProviderType"
-        | "targetAudience"
-        | "targetServiceAccount"
-        | "versionNegotiation"
-        | "pool" => Part::Wire,
-        "timeout" | "discoveryTimeoutMs" | "trust" | "includeTools" | "excludeTools" | "alwaysLoadTools"
-        | "description" => Part::View,
-        _ => Part::Nothing,
+    use qwen_settings_schema::Part as Of;
+    match qwen_settings_schema::field(field).map(|field| field.part) {
+        Some(Of::Wire | Of::Transport) => Part::Wire,
+        Some(Of::View) => Part::View,
+        Some(Of::Switch | Of::Nothing) | None => Part::Nothing,
     }
 }
 

@@ -1,0 +1,44 @@
+//! How does a command write? One write per text, and an end of the reader is no error of ours. It knows no content.
+
+use std::io::{self, Write as _};
+
+use serde::Serialize;
+
+use crate::exit::Exit;
+
+/// Writes a text to stdout. Whoever stopped reading wanted no more of it.
+pub(crate) fn print(text: &str) {
+    let mut out = io::stdout().lock();
+    drop(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
+}
+
+/// Writes one JSON document to stdout.
+pub(crate) fn print_json(document: &impl Serialize) {
+    match serde_json::to_string_pretty(document) {
+        Ok(text) => print(&(text + "\n")),
+        Err(error) => complain("write the document", &error),
+    }
+}
+
+/// Writes a line to stderr.
+pub(crate) fn note(text: &str) {
+    let mut out = io::stderr().lock();
+    drop(out.write_all(format!("{text}\n").as_bytes()));
+}
+
+/// Says on stderr what failed, with every cause, and gives the exit.
+pub(crate) fn fail(error: &dyn std::error::Error, exit: Exit) -> Exit {
+    note(&format!("qwen: failed to {}", chain(error)));
+    exit
+}
+
+/// Says on stderr that something else failed.
+pub(crate) fn complain(what: &str, error: &dyn std::error::Error) {
+    note(&format!("qwen: failed to {what}: {}", chain(error)));
+}
+
+/// An error and its causes in one line.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |error| error.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}
