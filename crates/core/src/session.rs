@@ -27,7 +27,7 @@ use crate::{
 use generations::Generations;
 use publish::Published;
 pub(crate) use slot::Opened;
-use slot::{Open, Slot, SlotState};
+use slot::{Open, Opening, Slot, SlotState};
 
 /// What the driver must do. `L` is its handle for a live connection.
 #[derive(Debug)]
@@ -150,22 +150,34 @@ impl<L> Session<L> {
             return effects;
         };
         let jitter = self.jitter();
-        match (self.slots.get_mut(&name), outcome) {
-            (Some(slot), Ok(opened)) if slot.is_opening(attempt) => {
+        let Some((slot, opening)) = self.slots.get_mut(&name).and_then(|slot| {
+            let opening = std::mem::replace(slot.opening(attempt)?, Opening::new(attempt));
+            Some((slot, opening))
+        }) else {
+            match outcome {
+                Ok(Opened { link, .. }) => {
+                    effects.push(Effect::Retire { attempt, link, teardown: Teardown::NeverLive });
+                }
+                Err(_) => effects = self.gone(attempt, now),
+            }
+            return effects;
+        };
+        match outcome {
+            Ok(mut opened) => {
+                opened.inventory = opening.early_inventory.unwrap_or(opened.inventory);
                 slot.state = SlotState::Open(Open::new(attempt, opened, &name, &slot.spec, now));
                 self.generations.finished(&name, None, now);
                 self.published.catalogue_moved(&name);
+                if let Some(failure) = opening.early_loss {
+                    effects = self.lost(attempt, failure, now);
+                }
             }
-            (Some(slot), Err(failure)) if slot.is_opening(attempt) => {
+            Err(failure) => {
                 let wait = slot.retry.after_failed_open(&failure.kind, jitter);
                 self.owners.remove(&attempt);
                 self.generations.finished(&name, Some(&failure), now);
                 self.fail(&name, failure, wait, now);
             }
-            (_, Ok(Opened { link, .. })) => {
-                effects.push(Effect::Retire { attempt, link, teardown: Teardown::NeverLive });
-            }
-            (_, Err(_)) => effects = self.gone(attempt, now),
         }
         effects
     }
@@ -206,10 +218,11 @@ impl<L> Session<L> {
         let Some(name) = self.owners.get(&attempt).cloned() else { return effects };
         let jitter = self.jitter();
         let Some(slot) = self.slots.get_mut(&name) else { return effects };
-        let SlotState::Open(open) = &slot.state else { return effects };
-        if open.attempt != attempt {
+        if let Some(opening) = slot.opening(attempt) {
+            opening.early_loss = Some(failure);
             return effects;
         }
+        let Some(open) = slot.open(attempt) else { return effects };
         let lived = now.monotonic.saturating_sub(open.since);
         let (failure, wait) = slot.retry.after_loss(failure, lived, jitter);
         self.end_slot(&name, Teardown::Lost, now, &mut effects);
@@ -219,13 +232,13 @@ impl<L> Session<L> {
 
     /// A live connection offers something else than before.
     pub(crate) fn relisted(&mut self, attempt: Attempt, inventory: Arc<Inventory>) {
-        let Some(name) = self.owners.get(&attempt) else { return };
-        let Some(slot) = self.slots.get_mut(name) else { return };
-        if let SlotState::Open(open) = &mut slot.state
-            && open.attempt == attempt
-        {
-            open.relist(inventory, name, &slot.spec);
-            let name = name.clone();
+        let Some(name) = self.owners.get(&attempt).cloned() else { return };
+        let Some(slot) = self.slots.get_mut(&name) else { return };
+        let spec = Arc::clone(&slot.spec);
+        if let Some(opening) = slot.opening(attempt) {
+            opening.early_inventory = Some(inventory);
+        } else if let Some(open) = slot.open(attempt) {
+            open.relist(inventory, &name, &spec);
             self.published.catalogue_moved(&name);
         }
     }
@@ -356,7 +369,7 @@ impl<L> Session<L> {
         self.published.moved(name);
         let attempt = match ended {
             SlotState::Waiting { .. } | SlotState::Failed { .. } => return,
-            SlotState::Opening(attempt) => {
+            SlotState::Opening(Opening { attempt, .. }) => {
                 effects.push(Effect::Abort(attempt));
                 attempt
             }
@@ -410,7 +423,7 @@ impl<L> Session<L> {
         }
         self.last_attempt += 1;
         let attempt = Attempt(self.last_attempt);
-        slot.state = SlotState::Opening(attempt);
+        slot.state = SlotState::Opening(Opening::new(attempt));
         self.owners.insert(attempt, name);
         effects.push(Effect::Open { attempt, admitted });
     }

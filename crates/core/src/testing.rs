@@ -51,13 +51,12 @@ pub fn entry(name: &str, command: &str) -> (ServerName, Entry) {
 #[derive(Debug, Default, Clone)]
 pub struct FakeConnector(Arc<Mutex<World>>);
 
+type Events = mpsc::UnboundedSender<LinkEvent>;
+
 #[derive(Debug, Default)]
 struct World {
-    waiting: BTreeMap<
-        ServerName,
-        (Attempt, oneshot::Sender<Result<(), Failure>>, mpsc::UnboundedSender<LinkEvent>),
-    >,
-    live: BTreeMap<ServerName, (Attempt, mpsc::UnboundedSender<LinkEvent>)>,
+    waiting: BTreeMap<ServerName, (Attempt, oneshot::Sender<Result<(), Failure>>, Events)>,
+    live: BTreeMap<ServerName, (Attempt, Events)>,
     log: Vec<String>,
 }
 

@@ -25,11 +25,25 @@ pub(super) enum SlotState<L> {
     /// The process it replaces is still ending; not later than this it starts all the same.
     Waiting { until: Duration },
     /// An attempt is under way.
-    Opening(Attempt),
+    Opening(Opening),
     /// It is live.
     Open(Open<L>),
     /// It waits for its next try, or for somebody to mend it.
     Failed { failure: Failure, retry_at: Option<Duration>, retry_at_unix_ms: Option<u64> },
+}
+
+/// An attempt under way. What a connection reports may overtake the answer that it opened, so it is kept here.
+#[derive(Debug)]
+pub(super) struct Opening {
+    pub(super) attempt: Attempt,
+    pub(super) early_inventory: Option<Arc<Inventory>>,
+    pub(super) early_loss: Option<Failure>,
+}
+
+impl Opening {
+    pub(super) fn new(attempt: Attempt) -> Self {
+        Self { attempt, early_inventory: None, early_loss: None }
+    }
 }
 
 /// A live connection.
@@ -76,8 +90,26 @@ impl<L> Slot<L> {
         Self { spec, retry: Retry::default(), state: SlotState::Waiting { until: Duration::ZERO } }
     }
 
-    pub(super) fn is_opening(&self, attempt: Attempt) -> bool {
-        matches!(self.state, SlotState::Opening(current) if current == attempt)
+    /// The attempt under way, if it is this one.
+    pub(super) fn opening(&mut self, attempt: Attempt) -> Option<&mut Opening> {
+        match &mut self.state {
+            SlotState::Opening(opening) if opening.attempt == attempt => Some(opening),
+            SlotState::Opening(_)
+            | SlotState::Waiting { .. }
+            | SlotState::Open(_)
+            | SlotState::Failed { .. } => None,
+        }
+    }
+
+    /// The live connection, if it is this attempt's.
+    pub(super) fn open(&mut self, attempt: Attempt) -> Option<&mut Open<L>> {
+        match &mut self.state {
+            SlotState::Open(open) if open.attempt == attempt => Some(open),
+            SlotState::Opening(_)
+            | SlotState::Waiting { .. }
+            | SlotState::Open(_)
+            | SlotState::Failed { .. } => None,
+        }
     }
 
     pub(super) fn is_waiting(&self) -> bool {

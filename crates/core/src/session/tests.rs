@@ -395,3 +395,16 @@ fn lists_that_change_are_folded_again() {
     bench.session.relisted(Attempt(9), opened(9).inventory);
     assert_eq!(bench.events(), Vec::<String>::new());
 }
+
+#[test]
+fn what_a_connection_reports_before_its_answer_arrives_is_not_lost() {
+    let mut bench = Bench::new();
+    bench.want("a=x b=x");
+    assert_eq!(bench.dies(1), "");
+    assert_eq!(bench.opens(1), "retire #1 Lost");
+    bench.session.relisted(Attempt(2), Arc::new(Inventory::empty()));
+    assert_eq!(bench.opens(2), "");
+    bench.events();
+    let states: Vec<&str> = bench.seen.servers.values().map(|server| server.phase.state().as_str()).collect();
+    assert_eq!((states, bench.seen.catalogue.tools.len()), (vec!["failed", "connected"], 0));
+}

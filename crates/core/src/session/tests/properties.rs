@@ -108,7 +108,9 @@ fn run(steps: Vec<Step>) -> (Bench, World, Vec<String>) {
                 None => Vec::new(),
             },
             Step::Die(at) => {
-                let attempt = world.live.get(at % world.live.len().max(1)).copied();
+                // A loss may overtake the answer that the connection opened.
+                let any: Vec<Attempt> = world.live.iter().chain(&world.asked).copied().collect();
+                let attempt = any.get(at % any.len().max(1)).copied();
                 let lost = Failure::new(FailureKind::Exited, "exited");
                 attempt.map(|attempt| bench.session.lost(attempt, lost, bench.now)).unwrap_or_default()
             }
