@@ -51,11 +51,12 @@ pub fn entry(name: &str, command: &str) -> (ServerName, Entry) {
 #[derive(Debug, Default, Clone)]
 pub struct FakeConnector(Arc<Mutex<World>>);
 
+type Reply = oneshot::Sender<Result<(), Failure>>;
 type Events = mpsc::UnboundedSender<LinkEvent>;
 
 #[derive(Debug, Default)]
 struct World {
-    waiting: BTreeMap<ServerName, (Attempt, oneshot::Sender<Result<(), Failure>>, Events)>,
+    waiting: BTreeMap<ServerName, (Attempt, Reply, Events)>,
     live: BTreeMap<ServerName, (Attempt, Events)>,
     log: Vec<String>,
 }
