@@ -30,12 +30,12 @@ pub use derive::{
     Row, RowApproval, Screen, ServerSources, ShadowedBy, Source, Transport, VariableState, WatchMode,
     Written, Yolo, derive,
 };
-pub use hot_reload::{ChangeKind, CliEvent, NoticeCode, SettingsChange};
+pub use hot_reload::{Answer, ChangeKind, CliEvent, HotReload, HotReloadOptions, NoticeCode, SettingsChange};
 pub use settings::{
     Broken, Content, Diagnostic, Environment, Excerpt, FolderRule, FolderRules, FolderVerdict, InotifyLimit,
     Moment, Origin, Paint, PathError, Paths, Place, PollingBecause, Positions, Presence, ProjectRoot,
-    RuleSays, Seen, SettingsWatcher, Severity, Snapshot, SourceFile, SourceId, SourceSpec, WatchOptions,
-    Watching, load, read_source,
+    RuleSays, Seen, SettingsWatcher, Severity, Snapshot, SourceFile, SourceId, SourceSpec, WatchControl,
+    WatchOptions, Watching, load, read_source,
 };
 
 /// Runs the command that the process's arguments name and gives its exit code.

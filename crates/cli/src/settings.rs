@@ -18,4 +18,4 @@ pub use source::{
     Broken, Content, Origin, Place, Positions, Presence, Snapshot, SourceFile, SourceId, SourceSpec,
 };
 pub use trust::{FolderRule, FolderRules, FolderVerdict, RuleSays};
-pub use watch::{InotifyLimit, PollingBecause, Seen, SettingsWatcher, WatchOptions, Watching};
+pub use watch::{InotifyLimit, PollingBecause, Seen, SettingsWatcher, WatchControl, WatchOptions, Watching};

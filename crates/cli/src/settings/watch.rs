@@ -117,11 +117,33 @@ pub struct WatchOptions {
 /// The running watcher. Dropping it ends it; nothing is read or published after that.
 pub struct SettingsWatcher {
     seen: watch::Receiver<Seen>,
-    debounce: watch::Sender<Duration>,
-    looks: mpsc::UnboundedSender<oneshot::Sender<()>>,
+    control: WatchControl,
     task: JoinHandle<()>,
     stop: CancellationToken,
     _guard: DropGuard,
+}
+
+/// What a running watcher can be told. Cheap to clone; does nothing once the watcher has ended.
+#[derive(Clone, Debug)]
+pub struct WatchControl {
+    debounce: watch::Sender<Duration>,
+    looks: mpsc::UnboundedSender<oneshot::Sender<()>>,
+}
+
+impl WatchControl {
+    /// Sets `mcp.reloadDebounceMs`; it holds from the next batch.
+    pub fn set_debounce(&self, debounce: Duration) {
+        self.debounce.send_if_modified(|current| std::mem::replace(current, debounce) != debounce);
+    }
+
+    /// Reads every file now and comes back when what they say is published, doubts included.
+    pub async fn look_now(&self) {
+        let (answer, answered) = oneshot::channel();
+        if self.looks.send(answer).is_ok() {
+            // A watcher that ended in the meantime has nothing newer to say.
+            answered.await.unwrap_or(());
+        }
+    }
 }
 
 impl SettingsWatcher {
@@ -169,7 +191,8 @@ impl SettingsWatcher {
         };
         driver.look().await;
         let task = tokio::spawn(driver.run(touched, wanted_looks));
-        Self { seen, debounce, looks, task, _guard: stop.clone().drop_guard(), stop }
+        let control = WatchControl { debounce, looks };
+        Self { seen, control, task, _guard: stop.clone().drop_guard(), stop }
     }
 
     /// What is seen, now and from now on.
@@ -178,18 +201,10 @@ impl SettingsWatcher {
         self.seen.clone()
     }
 
-    /// Sets `mcp.reloadDebounceMs`; it holds from the next batch.
-    pub fn set_debounce(&self, debounce: Duration) {
-        self.debounce.send_if_modified(|current| std::mem::replace(current, debounce) != debounce);
-    }
-
-    /// Reads every file now and comes back when what they say is published, doubts included.
-    pub async fn look_now(&self) {
-        let (answer, answered) = oneshot::channel();
-        if self.looks.send(answer).is_ok() {
-            // A watcher that ended in the meantime has nothing newer to say.
-            drop(answered.await);
-        }
+    /// What it can be told.
+    #[must_use]
+    pub fn control(&self) -> WatchControl {
+        self.control.clone()
     }
 
     /// Ends the task and waits for its end.

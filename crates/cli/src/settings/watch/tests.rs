@@ -218,7 +218,7 @@ async fn an_edited_debounce_holds_from_the_next_batch() {
     let bench = Bench::start(300).await;
     bench.save(USER, 2);
     after_ms(10).await;
-    bench.watcher.set_debounce(Duration::from_secs(1));
+    bench.watcher.control().set_debounce(Duration::from_secs(1));
     after_ms(390).await;
     bench.save(USER, 3);
     after_ms(5000).await;
@@ -257,7 +257,7 @@ async fn where_events_do_not_come_files_are_read_every_two_seconds_until_they_co
 async fn a_look_that_is_asked_for_is_answered_when_nothing_is_in_doubt() {
     let mut bench = Bench::start(300).await;
     bench.table.write(USER, missing(USER));
-    bench.watcher.look_now().await;
+    bench.watcher.control().look_now().await;
     assert_eq!(bench.versions(), [0, 1]);
     assert_eq!(bench.table.looks_ms(), [0, 0, 150]);
 }
