@@ -26,6 +26,7 @@ pub(crate) struct App {
     pub(crate) schema: Arc<dyn SettingsSchema>,
     /// Where decisions are kept.
     pub(crate) store: Arc<dyn ApprovalStore>,
+    color: ColorChoice,
 }
 
 /// Why a command could not start.
@@ -77,7 +78,13 @@ impl App {
         let snapshot = load(&paths.sources(&flags.mcp_config));
         let store: Arc<dyn ApprovalStore> = Arc::new(FileStore::open(paths.approvals.clone()));
         let launch = Launch::capture(flags, Arc::new(environment), Arc::new(paths), &snapshot);
-        Ok(Self { launch, snapshot, schema: qwen_settings_schema::schema().into(), store })
+        Ok(Self {
+            launch,
+            snapshot,
+            schema: qwen_settings_schema::schema().into(),
+            store,
+            color: global.color,
+        })
     }
 
     /// What the files mean.
@@ -93,6 +100,17 @@ impl App {
     /// The project.
     pub(crate) fn root(&self) -> &Path {
         self.launch.paths.root.as_path()
+    }
+
+    /// Whether output to a stream is coloured.
+    pub(crate) fn paint(&self, stream: &impl std::io::IsTerminal) -> Paint {
+        let no_color = self.launch.environment.get("NO_COLOR").is_some();
+        match self.color {
+            ColorChoice::Always => Paint::Colour,
+            ColorChoice::Never => Paint::Plain,
+            ColorChoice::Auto if no_color || !stream.is_terminal() => Paint::Plain,
+            ColorChoice::Auto => Paint::Colour,
+        }
     }
 
     /// The bound given at launch.
@@ -131,17 +149,6 @@ fn approve_mcp(name: &str) -> ApproveMcp {
     match name {
         "*" => ApproveMcp::EveryUndecided,
         name => ApproveMcp::Name(ServerName::from(name)),
-    }
-}
-
-/// Whether output to a stream is coloured.
-pub(crate) fn paint(choice: ColorChoice, stream: &impl std::io::IsTerminal) -> Paint {
-    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    match choice {
-        ColorChoice::Always => Paint::Colour,
-        ColorChoice::Never => Paint::Plain,
-        ColorChoice::Auto if no_color || !stream.is_terminal() => Paint::Plain,
-        ColorChoice::Auto => Paint::Colour,
     }
 }
 

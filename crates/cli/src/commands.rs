@@ -3,6 +3,7 @@
 mod demo;
 mod demo_server;
 mod plan;
+mod settings;
 
 use crate::{
     args::{Cli, Command, McpCommand},
@@ -15,8 +16,7 @@ pub(crate) fn run(cli: Cli) -> Exit {
     match &cli.command {
         Some(Command::DemoServer(args)) => demo_server::run(args),
         Some(Command::Mcp(McpCommand::Plan(args))) => plan::run(global, args),
-        Some(Command::Mcp(_) | Command::Settings(_) | Command::Trust(_) | Command::Demo(_)) | None => {
-            Exit::Failed
-        }
+        Some(Command::Settings(command)) => settings::run(global, command),
+        Some(Command::Mcp(_) | Command::Trust(_) | Command::Demo(_)) | None => Exit::Failed,
     }
 }

@@ -5,15 +5,7 @@ use std::borrow::Cow;
 
 use unicode_width::UnicodeWidthStr as _;
 
-/// Whether output is coloured.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) enum Paint {
-    /// No escape sequences at all.
-    #[default]
-    Plain,
-    /// ANSI colours.
-    Colour,
-}
+pub(crate) use crate::settings::Paint;
 
 /// What a piece of text means; decides its colour.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

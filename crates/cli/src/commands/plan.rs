@@ -6,7 +6,7 @@ use std::{fs, io, path::PathBuf};
 
 use self::document::{SavedPlan, against, plan, render_plan};
 use crate::{
-    app::{App, paint},
+    app::App,
     args::{Global, PlanArgs},
     derive::Screen,
     exit::Exit,
@@ -44,7 +44,7 @@ pub(crate) fn run(global: &Global, args: &PlanArgs) -> Exit {
     if args.json {
         output::print_json(&document);
     } else {
-        output::print(&render_plan(&document, paint(global.color, &io::stdout())));
+        output::print(&render_plan(&document, app.paint(&io::stdout())));
     }
     Exit::Ok
 }

@@ -1,0 +1,279 @@
+//! Which settings count, and whose file says so? Values only; secrets are hidden before anybody renders them.
+
+use std::sync::Arc;
+
+use qwen_core::mask_text;
+use qwen_settings_schema::{KeyPath, Layer, SettingsSchema, SettingsScope};
+use serde_json::{Map, Value, json};
+
+use crate::{
+    settings::{SourceFile, SourceId},
+    text::{Cell, Paint, Tone, columns},
+};
+
+const MASK: &str = "•••";
+
+/// One value that counts, with where it comes from.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct ShownSetting {
+    key: KeyPath,
+    value: Value,
+    scope: SettingsScope,
+    path: Option<String>,
+    line: Option<u32>,
+}
+
+/// Every value that counts, or those at and below a key.
+pub(super) fn shown_settings(
+    schema: &dyn SettingsSchema,
+    files: &[&Arc<SourceFile>],
+    key: Option<&str>,
+) -> Vec<ShownSetting> {
+    let layers: Vec<Layer<'_>> = files
+        .iter()
+        .filter_map(|file| Some(Layer { scope: settings_scope(file.id)?, root: &file.root }))
+        .collect();
+    let leaves = schema.merge(&layers).leaves.into_iter();
+    leaves
+        .filter_map(|leaf| {
+            let (key, value) = narrowed(leaf.key, leaf.value, key)?;
+            let file = files.iter().find(|file| settings_scope(file.id) == Some(leaf.scope));
+            Some(ShownSetting {
+                value: hidden(key.segments(), &value),
+                path: file.and_then(|file| file.path.as_deref()).map(crate::row::path_text),
+                line: file.and_then(|file| file.positions.nearest(key.segments())).map(|place| place.line),
+                scope: leaf.scope,
+                key,
+            })
+        })
+        .collect()
+}
+
+/// What of a value was asked for: all of it, a part of it, or nothing.
+fn narrowed(key: KeyPath, value: Value, wanted: Option<&str>) -> Option<(KeyPath, Value)> {
+    let Some(wanted) = wanted else { return Some((key, value)) };
+    if stands_below(key.segments(), wanted) {
+        return Some((key, value));
+    }
+    let inside = [key.segments().join("."), key.to_string()].into_iter().find_map(|spelt| {
+        let rest = wanted.strip_prefix(&spelt)?.strip_prefix('.')?;
+        find(&value, rest)
+    });
+    let (below, part) = inside?;
+    Some((key.join(&KeyPath::new(below)), part.clone()))
+}
+
+fn settings_scope(id: SourceId) -> Option<SettingsScope> {
+    match id {
+        SourceId::SystemDefaults => Some(SettingsScope::SystemDefaults),
+        SourceId::User => Some(SettingsScope::User),
+        SourceId::Workspace => Some(SettingsScope::Workspace),
+        SourceId::System => Some(SettingsScope::System),
+        SourceId::McpJson
+        | SourceId::Session(_)
+        | SourceId::UserEnv
+        | SourceId::Approvals
+        | SourceId::TrustedFolders => None,
+    }
+}
+
+/// Whether a key lies at or below what was typed. A name that holds dots is typed as it is, or in quotes.
+fn stands_below(segments: &[String], wanted: &str) -> bool {
+    (1..=segments.len()).any(|length| {
+        let above = &segments[..length];
+        above.join(".") == wanted || KeyPath::new(above.iter().cloned()).to_string() == wanted
+    })
+}
+
+/// The value without anything that may be a secret.
+fn hidden(key: &[String], value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => Value::Object(
+            fields
+                .iter()
+                .map(|(name, value)| {
+                    let mut key = key.to_vec();
+                    key.push(name.clone());
+                    (name.clone(), hidden(&key, value))
+                })
+                .collect(),
+        ),
+        Value::Array(items) => {
+            let texts: Option<Vec<&str>> = items.iter().map(Value::as_str).collect();
+            match texts {
+                // An option says what the argument after it is.
+                Some(texts) => Value::from(qwen_core::mask_args(texts, &[])),
+                None => Value::Array(items.iter().map(|item| hidden(key, item)).collect()),
+            }
+        }
+        Value::String(_) if is_secret(key) => Value::from(MASK),
+        Value::String(text) => Value::from(mask_text(text, &[])),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+    }
+}
+
+fn is_secret(key: &[String]) -> bool {
+    const HOLDERS: [&str; 3] = ["env", "headers", "oauth"];
+    const WORDS: [&str; 5] = ["key", "token", "secret", "password", "auth"];
+    let below_holder = key.iter().rev().skip(1).any(|segment| HOLDERS.contains(&segment.as_str()));
+    let named = key.last().is_some_and(|name| {
+        let name = name.to_lowercase();
+        WORDS.iter().any(|word| name.contains(word))
+    });
+    let auth = key.starts_with(&["security".to_owned(), "auth".to_owned()]);
+    below_holder || named || auth
+}
+
+/// The JSON of `settings show`: with origins a list, without them the values as one document.
+pub(super) fn shown_json(settings: &[ShownSetting], key: Option<&str>, origin: Origins) -> Value {
+    match origin {
+        Origins::Shown => settings
+            .iter()
+            .map(|shown| {
+                json!({
+                    "key": shown.key.segments(),
+                    "value": shown.value,
+                    "scope": shown.scope.as_str(),
+                    "path": shown.path,
+                    "line": shown.line,
+                })
+            })
+            .collect(),
+        Origins::Left => {
+            let mut root = Value::Object(Map::new());
+            for shown in settings {
+                put(&mut root, shown.key.segments(), shown.value.clone());
+            }
+            match key {
+                Some(wanted) => find(&root, wanted).map(|(_, value)| value.clone()).unwrap_or(root),
+                None => root,
+            }
+        }
+    }
+}
+
+/// Whether origins are shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Origins {
+    /// Where each value comes from.
+    Shown,
+    /// The values alone.
+    Left,
+}
+
+/// Puts a value at its key. A list that several scopes collect becomes one.
+fn put(root: &mut Value, key: &[String], value: Value) {
+    let Some((first, rest)) = key.split_first() else { return };
+    let Value::Object(fields) = root else { return };
+    let slot = fields
+        .entry(first.clone())
+        .or_insert_with(|| if rest.is_empty() { Value::Null } else { Value::Object(Map::new()) });
+    if !rest.is_empty() {
+        put(slot, rest, value);
+        return;
+    }
+    match (slot, value) {
+        (Value::Array(held), Value::Array(more)) => held.extend(more),
+        (slot, value) => *slot = value,
+    }
+}
+
+/// The value at a key as it was typed, with its segments.
+fn find<'a>(value: &'a Value, wanted: &str) -> Option<(Vec<String>, &'a Value)> {
+    let Value::Object(fields) = value else { return None };
+    fields.iter().find_map(|(name, below)| {
+        let quoted = KeyPath::new([name.clone()]).to_string();
+        let rest = [name.as_str(), quoted.as_str()].into_iter().find_map(|name| wanted.strip_prefix(name))?;
+        if rest.is_empty() {
+            return Some((vec![name.clone()], below));
+        }
+        let (mut segments, found) = find(below, rest.strip_prefix('.')?)?;
+        segments.insert(0, name.clone());
+        Some((segments, found))
+    })
+}
+
+/// The settings for people, one line each.
+pub(super) fn render_shown(settings: &[ShownSetting], origin: Origins, paint: Paint) -> String {
+    if settings.is_empty() {
+        return "no file sets anything\n".to_owned();
+    }
+    let cells: Vec<Vec<Cell>> = settings
+        .iter()
+        .map(|shown| {
+            let mut cells = vec![
+                Cell::new(Tone::Strong, &shown.key.to_string()),
+                Cell::new(Tone::Normal, &shown.value.to_string()),
+            ];
+            if origin == Origins::Shown {
+                let line = shown.line.map(|line| format!(":{line}")).unwrap_or_default();
+                let place = shown.path.as_ref().map(|path| format!("{path}{line}")).unwrap_or_default();
+                cells.push(Cell::new(Tone::Quiet, shown.scope.as_str()));
+                cells.push(Cell::new(Tone::Quiet, &place));
+            }
+            cells
+        })
+        .collect();
+    columns(&cells, paint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::{Content, Positions, Presence};
+
+    fn file(id: SourceId, root: Value) -> Arc<SourceFile> {
+        Arc::new(SourceFile {
+            id,
+            path: Some(format!("/{}.json", id.scope()).into()),
+            resolved_path: None,
+            presence: Presence::Present,
+            root: Arc::new(root),
+            content: Content::Settings,
+            positions: Arc::new(Positions::default()),
+            broken: None,
+            digest: 0,
+            diagnostics: Vec::new(),
+        })
+    }
+
+    fn files() -> [Arc<SourceFile>; 2] {
+        let user = json!({
+            "ui": { "theme": "dark" },
+            "mcp": { "excluded": ["x"] },
+            "mcpServers": {
+                "a.b": {
+                    "command": "npx",
+                    "args": ["--token", "hunter2hunter2", "https://u:p@e.example/?k=v"],
+                    "env": { "T": "hunter2hunter2" },
+                },
+            },
+        });
+        let system = json!({ "mcp": { "excluded": ["y"] }, "security": { "auth": { "key": "hunter2" } } });
+        [file(SourceId::User, user), file(SourceId::System, system)]
+    }
+
+    fn shown(key: Option<&str>) -> Vec<ShownSetting> {
+        let files = files();
+        shown_settings(&*qwen_settings_schema::schema(), &files.each_ref(), key)
+    }
+
+    #[test]
+    fn merged_values_are_shown_with_the_file_that_says_so_and_without_secrets() {
+        let text = render_shown(&shown(None), Origins::Shown, Paint::Plain);
+        assert!(!text.contains("hunter2"), "{text}");
+        insta::assert_snapshot!(text);
+        insta::assert_json_snapshot!(shown_json(&shown(None), None, Origins::Left));
+        insta::assert_json_snapshot!(shown_json(&shown(Some("mcp")), Some("mcp"), Origins::Shown));
+    }
+
+    #[test]
+    fn a_key_names_a_value_or_everything_below_it_and_dots_in_names_do_not_matter() {
+        let value = |key: &str| shown_json(&shown(Some(key)), Some(key), Origins::Left);
+        assert_eq!(value("ui.theme"), json!("dark"));
+        assert_eq!(value("mcp.excluded"), json!(["x", "y"]));
+        assert_eq!(value("mcpServers.a.b.command"), json!("npx"));
+        assert_eq!(value(r#"mcpServers."a.b".command"#), json!("npx"));
+        assert!(shown(Some("nothing")).is_empty());
+    }
+}
