@@ -1,6 +1,7 @@
 //! Which of the project's own rules are broken, and where? Gathers the facts, runs every rule over them, prints what
 //! was found. The rules are pure functions in the files below; each has a test with a bad sample.
 
+mod claims;
 mod graph;
 mod licence;
 mod names;
@@ -72,6 +73,7 @@ fn check(sources: &[Source], graph: &Graph, texts: &[places::Text]) -> Vec<Findi
         shape::check(sources),
         names::check(sources),
         places::check(texts),
+        claims::check(sources, texts),
     ]
     .concat();
     findings.sort();

@@ -26,16 +26,12 @@ pub(super) const ALLOWED: [Rights; 4] = [
         ships: &[
             ("hex", "digests are written in hexadecimal"),
             ("hmac", "what was shown is remembered without its values"),
-            ("serde", "the record's fields"),
             ("serde_json", "entries and the store are JSON"),
             ("sha2", "the approval hash is SHA-256"),
             ("tempfile", "the store is replaced atomically"),
             ("thiserror", "errors are enums"),
         ],
-        tests: &[
-            ("insta", "the stored form as a snapshot"),
-            ("proptest", "hashes agree and differ for any edit"),
-        ],
+        tests: &[("proptest", "hashes agree and differ for any edit")],
     },
     Rights {
         package: "qwen-core",
