@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::{
-    finding::{Code, Finding},
+    finding::{Code, Finding, Findings},
     key::KeyPath,
     kind::{check_kind, wrong_type},
     mcp::{parse_entry, unknown},
@@ -13,6 +13,12 @@ use crate::{
     scope::{Document, SettingsScope},
     table::{Kind, SETTINGS, Settable, TOP_LEVEL_OF_QWEN_CODE},
 };
+
+/// The most errors, and the most warnings, that one document is told.
+const MOST: usize = 1000;
+
+const STRICT_UNTIL_MENDED: &str =
+    "until it is mended a running session keeps its last good value, and a new one takes the strictest";
 
 /// Everything there is to say about a document, with keys from its root. An unknown key is told only below `mcp`, in a
 /// server entry, and at the top level where it looks like a slip of a known one.
@@ -26,7 +32,7 @@ use crate::{
 /// ```
 #[must_use]
 pub fn check(root: &Value, document: Document) -> Vec<Finding> {
-    let mut findings = Vec::new();
+    let mut findings = Findings::up_to(MOST);
     let Value::Object(members) = root else {
         return vec![wrong_type(&KeyPath::root(), "an object", root)];
     };
@@ -48,13 +54,15 @@ pub fn check(root: &Value, document: Document) -> Vec<Finding> {
         for (name, entry) in servers {
             let at = KeyPath::new(["mcpServers", name]);
             let entry = parse_entry(entry, document.dialect());
-            findings.extend(entry.findings.into_iter().map(|finding| finding.below(&at)));
+            for finding in entry.findings {
+                findings.push(finding.below(&at));
+            }
         }
     }
-    findings
+    findings.into_kept()
 }
 
-fn check_settings(root: &Value, scope: SettingsScope, findings: &mut Vec<Finding>) {
+fn check_settings(root: &Value, scope: SettingsScope, findings: &mut Findings) {
     for row in SETTINGS {
         let Found::Value(value) = find(root, row.key) else { continue };
         let at = row.path();
@@ -65,20 +73,18 @@ fn check_settings(root: &Value, scope: SettingsScope, findings: &mut Vec<Finding
             );
             continue;
         }
-        let before = findings.len();
-        check_kind(&at, row.kind, value, findings);
-        if RESTRICTING.iter().any(|key| key.starts_with(row.key)) {
-            for finding in &mut findings[before..] {
-                finding.hint =
-                    Some("until it is mended a running session keeps its last good value, and a new one takes the strictest".to_owned());
-            }
+        let mut own = Findings::up_to(MOST);
+        check_kind(&at, row.kind, value, &mut own);
+        let restricts = RESTRICTING.iter().any(|key| key.starts_with(row.key));
+        for finding in own.into_kept() {
+            findings.push(if restricts { finding.hinting(STRICT_UNTIL_MENDED) } else { finding });
         }
     }
     if let Found::Value(Value::Object(mcp)) = find(root, &["mcp"]) {
         let known =
             || SETTINGS.iter().filter(|row| row.key.len() == 2 && row.key[0] == "mcp").map(|row| row.key[1]);
         for name in mcp.keys().filter(|name| known().all(|known| known != *name)) {
-            findings.push(unknown(KeyPath::new(["mcp", name]), name, "setting", known()));
+            findings.warn_with(|| unknown(KeyPath::new(["mcp", name]), name, "setting", known()));
         }
     }
 }
@@ -86,7 +92,7 @@ fn check_settings(root: &Value, scope: SettingsScope, findings: &mut Vec<Finding
 fn check_top_level<'a>(
     members: &Map<String, Value>,
     known: impl IntoIterator<Item = &'a str> + Clone,
-    findings: &mut Vec<Finding>,
+    findings: &mut Findings,
 ) {
     for (name, value) in members {
         if known.clone().into_iter().any(|known| known == name) {
@@ -109,7 +115,7 @@ fn check_top_level<'a>(
 }
 
 /// A file whose entries stand at the top level, as some programs write it.
-fn check_flat(members: &Map<String, Value>, findings: &mut Vec<Finding>) {
+fn check_flat(members: &Map<String, Value>, findings: &mut Findings) {
     if members.contains_key("mcpServers") {
         return;
     }

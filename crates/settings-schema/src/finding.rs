@@ -108,6 +108,52 @@ impl Code {
     }
 }
 
+/// Findings as they are made: each kind of severity up to a number, since a hostile document can be nothing but
+/// findings. An error is never lost to warnings.
+#[derive(Debug)]
+pub(crate) struct Findings {
+    kept: Vec<Finding>,
+    most: usize,
+    warnings: usize,
+    errors: usize,
+}
+
+impl Findings {
+    /// Keeps up to `most` errors and as many warnings; counts them all.
+    pub(crate) fn up_to(most: usize) -> Self {
+        Self { kept: Vec::new(), most, warnings: 0, errors: 0 }
+    }
+
+    /// How many errors there were, kept or not.
+    pub(crate) fn errors(&self) -> usize {
+        self.errors
+    }
+
+    /// One more.
+    pub(crate) fn push(&mut self, finding: Finding) {
+        let count = match finding.severity {
+            Severity::Warning => &mut self.warnings,
+            Severity::Error => &mut self.errors,
+        };
+        *count += 1;
+        if *count <= self.most {
+            self.kept.push(finding);
+        }
+    }
+
+    /// One more warning, made only when it is kept.
+    pub(crate) fn warn_with(&mut self, make: impl FnOnce() -> Finding) {
+        if self.warnings < self.most {
+            self.push(make());
+        }
+    }
+
+    /// Those that were kept, in the order in which they were made.
+    pub(crate) fn into_kept(self) -> Vec<Finding> {
+        self.kept
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -120,5 +166,19 @@ mod tests {
         for severity in [Severity::Warning, Severity::Error] {
             assert_eq!(serde_json::to_value(severity).unwrap(), severity.as_str());
         }
+    }
+
+    #[test]
+    fn an_error_is_kept_however_many_warnings_came_before_it() {
+        let mut findings = Findings::up_to(2);
+        for _ in 0..5 {
+            findings.push(Finding::warning(KeyPath::root(), Code::UnknownKey, "w"));
+        }
+        for _ in 0..4 {
+            findings.push(Finding::error(KeyPath::root(), Code::WrongType, "e"));
+        }
+        assert_eq!(findings.errors(), 4);
+        let kept: Vec<_> = findings.into_kept().iter().map(|finding| finding.severity).collect();
+        assert_eq!(kept, [Severity::Warning, Severity::Warning, Severity::Error, Severity::Error]);
     }
 }

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::{
-    finding::{Code, Finding},
+    finding::{Code, Finding, Findings},
     key::KeyPath,
     near::nearest,
     table::{Kind, Range},
@@ -21,8 +21,8 @@ pub(crate) enum Fit {
 }
 
 /// Checks `value` at `at` and says what is wrong with it.
-pub(crate) fn check_kind(at: &KeyPath, kind: Kind, value: &Value, findings: &mut Vec<Finding>) -> Fit {
-    let before = findings.len();
+pub(crate) fn check_kind(at: &KeyPath, kind: Kind, value: &Value, findings: &mut Findings) -> Fit {
+    let before = findings.errors();
     match (kind, value) {
         (Kind::Any, _)
         | (Kind::Boolean { .. }, Value::Bool(_))
@@ -64,7 +64,12 @@ pub(crate) fn check_kind(at: &KeyPath, kind: Kind, value: &Value, findings: &mut
             _,
         ) => findings.push(wrong_type(at, wanted(kind), value)),
     }
-    if findings.len() == before { Fit::Good } else { Fit::Wrong }
+    if findings.errors() == before { Fit::Good } else { Fit::Wrong }
+}
+
+/// Whether `value` counts, without a word about it.
+pub(crate) fn fits(kind: Kind, value: &Value) -> Fit {
+    check_kind(&KeyPath::root(), kind, value, &mut Findings::up_to(0))
 }
 
 /// The value of a whole number within its range; `None` for anything that does not count.
@@ -108,7 +113,7 @@ pub(crate) fn listed(words: &[&str]) -> String {
     words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }
 
-fn check_integer(at: &KeyPath, range: Range, value: &Value, findings: &mut Vec<Finding>) -> Fit {
+fn check_integer(at: &KeyPath, range: Range, value: &Value, findings: &mut Findings) -> Fit {
     let Some(number) = value.as_number() else { return Fit::Wrong };
     if !is_exact(number) {
         findings.push(unsafe_number(at));

@@ -6,9 +6,8 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use crate::{
-    finding::Finding,
     key::KeyPath,
-    kind::{Fit, check_kind, clamped},
+    kind::{Fit, clamped, fits},
     path::{Found, find, put, take},
     restrict::{FOLDER_TRUST, FolderTrust, mend_restricting},
     scope::SettingsScope,
@@ -147,7 +146,7 @@ fn counting(layer: Layer<'_>) -> Map<String, Value> {
         let found = find(&root, row.key);
         let right = match found {
             Found::Absent | Found::Blocked => None,
-            Found::Value(value) => Some(right_part(&row.path(), row.kind, value)),
+            Found::Value(value) => Some(right_part(row.kind, value)),
         };
         let Value::Object(back) = root else { return Map::new() };
         members = back;
@@ -167,9 +166,8 @@ enum Right {
     Nothing,
 }
 
-fn right_part(at: &KeyPath, kind: Kind, value: &Value) -> Right {
-    let fit = check_kind(at, kind, value, &mut Vec::<Finding>::new());
-    match (fit, kind, value) {
+fn right_part(kind: Kind, value: &Value) -> Right {
+    match (fits(kind, value), kind, value) {
         (Fit::Good, Kind::Integer(range), _) => {
             clamped(range, value).map_or(Right::Nothing, |number| Right::Other(Value::from(number)))
         }

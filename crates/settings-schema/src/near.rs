@@ -16,20 +16,24 @@ pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) 
         .map(|(_, known)| known)
 }
 
-/// The number of characters to insert, remove or replace; `None` when it is more than [`SLIP`].
+/// The number of characters to insert, remove or replace; `None` when it is more than [`SLIP`]. It gives up as soon as
+/// that is clear, since a hostile file may be nothing but unknown names.
 fn distance(a: &str, b: &str) -> Option<usize> {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(256).collect(), b.chars().take(256).collect());
-    if a.len().abs_diff(b.len()) > SLIP {
+    if a.len() > 4 * (b.len() + SLIP) || a.chars().count().abs_diff(b.chars().count()) > SLIP {
         return None;
     }
+    let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.iter().enumerate() {
+    for (i, from) in a.chars().enumerate() {
         let mut diagonal = row[0];
         row[0] = i + 1;
         for (j, to) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(from != to);
+            let replaced = diagonal + usize::from(from != *to);
             diagonal = row[j + 1];
             row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+        if row.iter().all(|&distance| distance > SLIP) {
+            return None;
         }
     }
     row.last().copied().filter(|&distance| distance <= SLIP)

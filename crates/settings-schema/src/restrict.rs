@@ -4,9 +4,8 @@
 use serde_json::{Value, json};
 
 use crate::{
-    finding::Finding,
     key::KeyPath,
-    kind::{Fit, check_kind},
+    kind::{Fit, fits},
     path::{Found, find, put, take},
     scope::SettingsScope,
     table::{Kind, setting},
@@ -128,7 +127,7 @@ fn read<'a>(root: &'a Value, key: &[&str]) -> Setting<&'a Value> {
         Found::Blocked => Setting::Wrong,
         Found::Value(value) => {
             let kind = setting(&path).map_or(Kind::Any, |row| row.kind);
-            match check_kind(&path, kind, value, &mut Vec::<Finding>::new()) {
+            match fits(kind, value) {
                 Fit::Good => Setting::Set(value),
                 Fit::Wrong => Setting::Wrong,
             }

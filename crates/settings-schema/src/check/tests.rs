@@ -189,3 +189,14 @@ fn a_name_that_objects_inherit_elsewhere_is_an_ordinary_name() {
         );
     }
 }
+
+#[test]
+fn a_document_that_is_nothing_but_findings_is_told_in_bounds() {
+    let unknown: Map<String, Value> = (0..300).map(|n| (format!("own{n}"), json!([1e300, 1]))).collect();
+    let servers: Map<String, Value> =
+        (0..50).map(|n| (format!("s{n}"), Value::Object(unknown.clone()))).collect();
+    let long = Value::from(vec![1; 5000]);
+    let document = json!({"mcpServers": servers, "mcp": {"allowed": long, "excluded": long}});
+    let findings = check(&document, Document::Settings(User));
+    assert!(findings.len() <= 2 * MOST, "{}", findings.len());
+}

@@ -11,11 +11,12 @@ use super::{
 };
 use crate::{
     fields::{DISCOVERY, FIELDS, OAUTH_FIELDS, Part, TIMEOUT, field},
-    finding::{Code, Finding, Severity},
+    finding::{Code, Finding, Findings, Severity},
     key::KeyPath,
     kind::{check_kind, clamped, unsafe_number, wrong_type},
     near::nearest,
     scope::Dialect,
+    table::{Kind, Range},
     value::is_exact,
 };
 
@@ -23,6 +24,9 @@ use crate::{
 const STDIO_DISCOVERY_MS: u64 = 30_000;
 /// The time a remote server has to connect and list, in milliseconds, unless its entry says otherwise.
 const REMOTE_DISCOVERY_MS: u64 = 5_000;
+
+/// The most errors, and the most warnings, that one entry is told.
+const MOST: usize = 100;
 
 /// Reads one server entry. Nothing is coerced: a field of the wrong type makes the entry invalid.
 ///
@@ -43,11 +47,17 @@ pub fn parse_entry(entry: &Value, dialect: Dialect) -> WrittenEntry {
         let why = wrong_type(&KeyPath::root(), "an object", entry);
         return finish(Switch::On, None, vec![why]);
     };
-    let mut findings = Vec::new();
+    let mut findings = Findings::up_to(MOST);
     check_fields(entry, &mut findings);
     check_oauth(entry, &mut findings);
     check_texts(entry, &mut findings);
-    check_numbers(&KeyPath::root(), &Value::Object(entry.clone()), &mut findings);
+    // A number where a whole one is due has been looked at already.
+    let others = entry
+        .iter()
+        .filter(|(name, _)| !field(name).is_some_and(|field| matches!(field.kind, Kind::Integer(_))));
+    for (name, value) in others.filter(|(_, value)| holds_unsafe_number(value)) {
+        check_numbers(&KeyPath::new([name]), value, &mut findings);
+    }
     let server = transport::of(entry, dialect, &mut findings).map(|transport| WrittenServer {
         view: view(entry, &transport),
         version_negotiation: match text(entry, "versionNegotiation") {
@@ -64,7 +74,7 @@ pub fn parse_entry(entry: &Value, dialect: Dialect) -> WrittenEntry {
         }),
         transport,
     });
-    finish(switch(entry), server, findings)
+    finish(switch(entry), server, findings.into_kept())
 }
 
 /// Puts an entry together: any error makes it invalid, and of one that is switched off nothing is an error.
@@ -111,7 +121,7 @@ fn view(entry: &Map<String, Value>, transport: &WrittenTransport) -> WrittenView
 }
 
 /// Each known field has its type; each other one is told.
-fn check_fields(entry: &Map<String, Value>, findings: &mut Vec<Finding>) {
+fn check_fields(entry: &Map<String, Value>, findings: &mut Findings) {
     for (name, value) in entry {
         let at = KeyPath::new([name]);
         match field(name) {
@@ -126,12 +136,12 @@ fn check_fields(entry: &Map<String, Value>, findings: &mut Vec<Finding>) {
                 Finding::error(at, Code::InvalidEntry, "TCP and WebSocket servers are not supported")
                     .hinting("use `command`, `httpUrl` or `url`"),
             ),
-            None => findings.push(unknown(at, name, "field", FIELDS.iter().map(|field| field.name))),
+            None => findings.warn_with(|| unknown(at, name, "field", FIELDS.iter().map(|field| field.name))),
         }
     }
 }
 
-fn check_oauth(entry: &Map<String, Value>, findings: &mut Vec<Finding>) {
+fn check_oauth(entry: &Map<String, Value>, findings: &mut Findings) {
     let Some(Value::Object(oauth)) = entry.get("oauth") else { return };
     for (name, value) in oauth {
         let at = KeyPath::new(["oauth", name]);
@@ -139,15 +149,14 @@ fn check_oauth(entry: &Map<String, Value>, findings: &mut Vec<Finding>) {
             Some((_, kind, _)) => {
                 check_kind(&at, *kind, value, findings);
             }
-            None => {
-                findings.push(unknown(at, name, "field", OAUTH_FIELDS.iter().map(|(known, _, _)| *known)))
-            }
+            None => findings
+                .warn_with(|| unknown(at, name, "field", OAUTH_FIELDS.iter().map(|(known, _, _)| *known))),
         }
     }
 }
 
 /// What no operating system and no HTTP library would take, said before anything is started.
-fn check_texts(entry: &Map<String, Value>, findings: &mut Vec<Finding>) {
+fn check_texts(entry: &Map<String, Value>, findings: &mut Findings) {
     let invalid = |at: KeyPath, message: &str| Finding::error(at, Code::InvalidEntry, message);
     for name in ["command", "httpUrl", "url", "serverUrl"] {
         if text(entry, name).is_some_and(|text| text.trim().is_empty()) {
@@ -184,10 +193,20 @@ fn check_texts(entry: &Map<String, Value>, findings: &mut Vec<Finding>) {
 }
 
 /// No number anywhere in an entry may be one that programs read differently, since its approval is over these bytes.
-fn check_numbers(at: &KeyPath, value: &Value, findings: &mut Vec<Finding>) {
+/// The plain look comes first: it makes no paths.
+fn holds_unsafe_number(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => !is_exact(number),
+        Value::Array(items) => items.iter().any(holds_unsafe_number),
+        Value::Object(items) => items.values().any(holds_unsafe_number),
+        Value::Null | Value::Bool(_) | Value::String(_) => false,
+    }
+}
+
+fn check_numbers(at: &KeyPath, value: &Value, findings: &mut Findings) {
     match value {
         Value::Number(number) => {
-            if !is_exact(number) && findings.iter().all(|finding| finding.key != *at) {
+            if !is_exact(number) {
                 findings.push(unsafe_number(at));
             }
         }
@@ -257,6 +276,6 @@ fn flag(entry: &Map<String, Value>, name: &str) -> Option<bool> {
     entry.get(name).and_then(Value::as_bool)
 }
 
-fn millis(entry: &Map<String, Value>, name: &str, range: crate::table::Range) -> Option<u64> {
+fn millis(entry: &Map<String, Value>, name: &str, range: Range) -> Option<u64> {
     clamped(range, entry.get(name)?).and_then(|millis| u64::try_from(millis).ok())
 }

@@ -317,6 +317,21 @@ fn what_counts_differently_than_written_is_said_and_the_entry_stays_good() {
 }
 
 #[test]
+fn a_number_that_is_wrong_twice_is_told_once() {
+    for entry in [
+        json!({"command": "c", "timeout": 1e300}),
+        json!({"command": "c", "own": 1e300}),
+        json!({"command": "c", "args": ["a", "b"], "discoveryTimeoutMs": -9_007_199_254_740_993_i64}),
+    ] {
+        let errors = parse_entry(&entry, Settings)
+            .findings
+            .into_iter()
+            .filter(|finding| finding.severity == Severity::Error);
+        assert_eq!(errors.map(|finding| finding.code).collect::<Vec<_>>(), [Code::UnsafeNumber], "{entry}");
+    }
+}
+
+#[test]
 fn a_limit_outside_its_range_is_its_nearest_bound() {
     for (field, written, counts) in [
         ("timeout", json!(-5), 1),
@@ -329,4 +344,14 @@ fn a_limit_outside_its_range_is_its_nearest_bound() {
         let limit = if field == "timeout" { view.timeout_ms } else { view.discovery_timeout_ms };
         assert_eq!(limit, counts, "{field} {written}");
     }
+}
+
+#[test]
+fn an_error_behind_any_number_of_warnings_still_makes_an_entry_invalid() {
+    let mut entry: serde_json::Map<String, Value> = (0..500).map(|n| (format!("own{n}"), json!(n))).collect();
+    entry.insert("command".to_owned(), json!("c"));
+    entry.insert("trust".to_owned(), json!("yes"));
+    let parsed = parse_entry(&Value::Object(entry), Settings);
+    assert_eq!(parsed.server.unwrap_err().key, KeyPath::new(["trust"]));
+    assert!(parsed.findings.len() < 500);
 }

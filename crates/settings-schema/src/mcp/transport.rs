@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     fields::{TYPE_ALIASES, TYPE_WORDS},
-    finding::{Code, Finding},
+    finding::{Code, Finding, Findings},
     key::KeyPath,
     kind::word,
     scope::Dialect,
@@ -21,7 +21,7 @@ use crate::{
 pub(super) fn of(
     entry: &Map<String, Value>,
     dialect: Dialect,
-    findings: &mut Vec<Finding>,
+    findings: &mut Findings,
 ) -> Option<WrittenTransport> {
     let urls = ["httpUrl", "url", "serverUrl"].into_iter().filter(|name| entry.contains_key(*name));
     let written: Vec<&'static str> =
@@ -66,7 +66,7 @@ fn remote(
     kind: Option<&str>,
     first: &'static str,
     dialect: Dialect,
-    findings: &mut Vec<Finding>,
+    findings: &mut Findings,
 ) -> Option<WrittenRemote> {
     if kind == Some("stdio") || (kind == Some("sse") && first == "httpUrl") {
         contradiction(kind?, first, findings)?;
@@ -108,7 +108,7 @@ fn remote(
 }
 
 /// `url`, or `serverUrl` where that is how it is spelled.
-fn plain_url(entry: &Map<String, Value>, findings: &mut Vec<Finding>) -> Option<WrittenUrl> {
+fn plain_url(entry: &Map<String, Value>, findings: &mut Findings) -> Option<WrittenUrl> {
     let (url, server_url) = (address(entry, "url"), address(entry, "serverUrl"));
     if let (Some(url), Some(server_url)) = (&url, &server_url)
         && url.text != server_url.text
@@ -129,7 +129,7 @@ fn address(entry: &Map<String, Value>, field: &'static str) -> Option<WrittenUrl
     text(entry, field).map(|text| WrittenUrl { field, text: text.to_owned() })
 }
 
-fn contradiction<T>(kind: &str, other: &str, findings: &mut Vec<Finding>) -> Option<T> {
+fn contradiction<T>(kind: &str, other: &str, findings: &mut Findings) -> Option<T> {
     findings.push(
         Finding::error(
             KeyPath::new(["type"]),

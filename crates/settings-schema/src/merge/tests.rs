@@ -46,6 +46,15 @@ fn the_higher_scope_wins_key_by_key_in_whatever_order_the_layers_come() {
 }
 
 #[test]
+fn a_value_that_became_a_node_in_a_higher_scope_leaves_nothing_behind() {
+    for lower in [json!(5), json!({}), json!([1])] {
+        let merged = merged(&[(User, json!({"own": lower})), (System, json!({"own": {"x": 1}}))]);
+        assert_eq!(Value::Object(merged.value), json!({"own": {"x": 1}}));
+        assert_eq!(merged.leaves, [Leaf { key: key(&["own", "x"]), value: json!(1), scope: System }]);
+    }
+}
+
+#[test]
 fn a_server_is_taken_whole_from_the_highest_scope_that_names_it() {
     let merged = merged(&[
         (
