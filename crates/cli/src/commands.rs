@@ -4,6 +4,7 @@ mod demo;
 mod demo_server;
 mod plan;
 mod settings;
+mod trust;
 
 use crate::{
     args::{Cli, Command, McpCommand},
@@ -17,6 +18,7 @@ pub(crate) fn run(cli: Cli) -> Exit {
         Some(Command::DemoServer(args)) => demo_server::run(args),
         Some(Command::Mcp(McpCommand::Plan(args))) => plan::run(global, args),
         Some(Command::Settings(command)) => settings::run(global, command),
+        Some(Command::Trust(args)) => trust::run(global, args),
         Some(Command::Mcp(_) | Command::Trust(_) | Command::Demo(_)) | None => Exit::Failed,
     }
 }

@@ -1,0 +1,138 @@
+//! `qwen trust`: what the user said about folders. Running sessions see it at once, since the record is watched.
+
+mod record;
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use serde_json::Value;
+
+pub(crate) use self::record::{Rule, TrustRecord};
+use crate::{
+    app::App,
+    args::{Global, TrustArgs},
+    derive::Screen,
+    exit::Exit,
+    output,
+    text::{Cell, Paint, Tone, columns, visible},
+};
+
+/// Writes or lists the record.
+pub(crate) fn run(global: &Global, args: &TrustArgs) -> Exit {
+    let app = match App::open(global, Screen::Headless) {
+        Ok(app) => app,
+        Err(error) => return output::fail(&error, error.exit()),
+    };
+    let record = TrustRecord::at(&app.launch.paths.trusted_folders);
+    match done(&app, args, &record) {
+        Ok(text) => {
+            output::print(&text);
+            Exit::Ok
+        }
+        Err(error) => output::fail(&error, Exit::Failed),
+    }
+}
+
+fn done(app: &App, args: &TrustArgs, record: &TrustRecord) -> Result<String, TrustError> {
+    if args.list {
+        return Ok(render_rules(&record.read()?, app.paint(&io::stdout())));
+    }
+    let folder = match &args.dir {
+        None => app.root().to_path_buf(),
+        Some(folder) => canonical(&app.launch.environment.cwd.join(folder))?,
+    };
+    let shown = visible(&folder.display().to_string()).into_owned();
+    if args.remove {
+        return Ok(match record.remove(&folder)? {
+            0 => format!("nothing was said about {shown}\n"),
+            _ => format!("forgot what was said about {shown}\n"),
+        });
+    }
+    let rule = match (args.deny, args.parent) {
+        (true, _) => Rule::Distrust,
+        (false, true) => Rule::TrustParent,
+        (false, false) => Rule::Trust,
+    };
+    record.set(&folder, rule)?;
+    let mut text = match rule {
+        Rule::Trust => format!("trusts {shown} and what is below it\n"),
+        Rule::TrustParent => {
+            let above = folder.parent().unwrap_or(&folder).display().to_string();
+            format!("trusts {} and what is below it\n", visible(&above))
+        }
+        Rule::Distrust => format!("does not trust {shown} and what is below it\n"),
+    };
+    if !is_checked(&app.derived().merged) {
+        text.push_str(
+            "security.folderTrust.enabled is off in your settings: until it is on, every folder is trusted\n",
+        );
+    }
+    Ok(text)
+}
+
+/// Why the record could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum TrustError {
+    /// There is no such folder.
+    #[error("find the folder {}", path.display())]
+    NoFolder {
+        /// As typed.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The record could not be read or written.
+    #[error("use the record of trusted folders {}", path.display())]
+    Record {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The record is no JSON object of words.
+    #[error("understand the record of trusted folders {}; mend it or move it away", path.display())]
+    Broken {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+fn canonical(path: &Path) -> Result<PathBuf, TrustError> {
+    std::fs::canonicalize(path).map_err(|source| TrustError::NoFolder { path: path.to_path_buf(), source })
+}
+
+fn is_checked(merged: &Value) -> bool {
+    merged.pointer("/security/folderTrust/enabled") == Some(&Value::Bool(true))
+}
+
+fn render_rules(rules: &[(String, String)], paint: Paint) -> String {
+    if rules.is_empty() {
+        return "nothing was said about any folder\n".to_owned();
+    }
+    let cells: Vec<Vec<Cell>> = rules
+        .iter()
+        .map(|(folder, word)| {
+            let tone = if word.starts_with("TRUST") { Tone::Good } else { Tone::Bad };
+            vec![Cell::new(tone, word), Cell::new(Tone::Normal, folder)]
+        })
+        .collect();
+    columns(&cells, paint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_said_about_each_folder_is_listed() {
+        let rule = |folder: &str, word: &str| (folder.to_owned(), word.to_owned());
+        let rules = [rule("/p", "TRUST_FOLDER"), rule("/q/r", "DO_NOT_TRUST")];
+        insta::assert_snapshot!(render_rules(&rules, Paint::Plain), @r"
+        TRUST_FOLDER  /p
+        DO_NOT_TRUST  /q/r
+        ");
+        assert_eq!(render_rules(&[], Paint::Plain), "nothing was said about any folder\n");
+    }
+}
