@@ -1,8 +1,15 @@
 //! What do we desire, given what the files say? One pure function, used at start, on every reload, by `mcp list` and
 //! by `mcp plan`. It reads no file and knows no connection.
 
+mod candidates;
+mod decide;
+mod gate;
 mod launch;
+mod resolve;
 mod row;
+mod shown;
+mod weigh;
+mod words;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,17 +19,18 @@ use std::{
 
 use indexmap::IndexMap;
 use qwen_core::{Desired, Entry, FolderTrust, Gating, ServerName};
-use serde_json::Value;
+use qwen_settings_schema as schema;
 
-use crate::settings::{Diagnostic, Snapshot};
+use self::{gate::Settings, weigh::Weighing};
+use crate::settings::{Diagnostic, Snapshot, SourceId};
 
-pub use launch::{ApproveMcp, Flags, Launch, Screen, ServerSources, Yolo};
+pub use launch::{ApproveMcp, Fixed, Flags, Launch, Screen, ServerSources, Yolo};
 pub use row::{
     Loser, Promptable, ReadVariable, Row, RowApproval, ShadowedBy, Source, Transport, VariableState, Written,
 };
 
 /// What the files and flags mean.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Derived {
     /// Every name that stands in a file that counts, exactly one row each, in the order in which entries open.
     pub rows: IndexMap<ServerName, Row>,
@@ -42,8 +50,26 @@ pub struct Derived {
     pub diagnostics: Vec<Diagnostic>,
     /// What the session itself does by.
     pub options: Options,
-    /// The merged settings, without `mcpServers` of other files.
-    pub merged: Arc<Value>,
+    /// The merged settings files, with the scope that each value comes from.
+    pub merged: Arc<schema::Merged>,
+}
+
+impl Default for Derived {
+    /// What no file at all means.
+    fn default() -> Self {
+        Self {
+            rows: IndexMap::new(),
+            servers: IndexMap::new(),
+            gating: Gating::default(),
+            folder: FolderTrust::Trusted,
+            folder_question: FolderQuestion::Settled,
+            unreadable: Vec::new(),
+            promptable: BTreeMap::new(),
+            diagnostics: Vec::new(),
+            options: Options::default(),
+            merged: Arc::new(schema::merge(&[])),
+        }
+    }
 }
 
 impl Derived {
@@ -122,6 +148,39 @@ pub enum WatchMode {
 /// Derives what is desired. `previous` is the last result of the same session: entries that did not change keep
 /// their identity (the same `Arc`), so that comparing them costs nothing.
 #[must_use]
-pub fn derive(_snapshot: &Snapshot, _launch: &Launch, _previous: Option<&Derived>) -> Derived {
-    Derived::default()
+pub fn derive(snapshot: &Snapshot, launch: &Launch, previous: Option<&Derived>) -> Derived {
+    let settings = Settings::of(snapshot, launch);
+    let options = settings.options();
+    let weighed = Weighing::new(snapshot, launch, &settings, &options, previous).all();
+    let mut diagnostics: Vec<(SourceId, Diagnostic)> = snapshot
+        .sources
+        .values()
+        .filter(|source| counts(source.id, launch))
+        .flat_map(|source| source.diagnostics.iter().map(|said| (source.id, said.clone())))
+        .chain(weighed.diagnostics)
+        .collect();
+    diagnostics.sort_by_key(|(id, said)| (*id, said.line, said.column));
+    Derived {
+        rows: weighed.rows,
+        servers: weighed.servers,
+        gating: Gating { pending: weighed.pending, ..settings.gating() },
+        folder: settings.folder,
+        folder_question: settings.question,
+        unreadable: settings.unreadable,
+        promptable: weighed.promptable,
+        diagnostics: diagnostics.into_iter().map(|(_, said)| said).collect(),
+        options,
+        merged: settings.merged,
+    }
 }
+
+/// Whether a source has any say: `.mcp.json` holds nothing but servers.
+fn counts(id: SourceId, launch: &Launch) -> bool {
+    match launch.flags.servers_from {
+        ServerSources::All => true,
+        ServerSources::SessionOnly => id != SourceId::McpJson,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -12,10 +12,12 @@ mod watch;
 
 pub use diagnostic::{Diagnostic, Paint, Severity};
 pub use excerpt::Excerpt;
+pub(crate) use paths::is_inside;
 pub use paths::{Environment, PathError, Paths, ProjectRoot};
 pub use read::{Moment, load, read_source};
 pub use source::{
     Broken, Content, Origin, Place, Positions, Presence, Snapshot, SourceFile, SourceId, SourceSpec,
 };
 pub use trust::{FolderRule, FolderRules, FolderVerdict, RuleSays};
+pub(crate) use variables::{Expanded, Reach, Unset, UsedValue, Variables};
 pub use watch::{InotifyLimit, PollingBecause, Seen, SettingsWatcher, WatchControl, WatchOptions, Watching};

@@ -1,13 +1,16 @@
-//! What was said on the command line, and what was fixed at the moment of start? Values only.
+//! What was said on the command line, and what was fixed at the moment of start? Values, and the one function that
+//! takes them down.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
 
-use qwen_core::{LaunchBound, ServerName};
+use qwen_core::{Decision, LaunchBound, ServerName};
+use serde_json::Value;
 
-use crate::settings::{Environment, Origin, Paths, Snapshot, SourceId};
+use super::{candidates, decide};
+use crate::settings::{Broken, Environment, Origin, Paths, Snapshot, SourceId, is_inside};
 
 /// The command line as values.
 #[derive(Clone, Debug)]
@@ -78,7 +81,8 @@ pub enum Screen {
     Interactive,
 }
 
-/// The flags with everything that is fixed at start: the surroundings, and the hashes of what was vouched for.
+/// The flags with everything that is fixed at start: the surroundings, the hashes of what was vouched for, and the
+/// settings that need a restart.
 #[derive(Clone, Debug)]
 pub struct Launch {
     /// As given.
@@ -89,19 +93,172 @@ pub struct Launch {
     pub paths: Arc<Paths>,
     /// What `--approve-mcp` approved: exactly these bytes, for this run.
     pub approved: BTreeSet<(ServerName, String)>,
+    /// Of these, what the record rejected at start. A rejection that comes later counts.
+    pub approved_although_rejected: BTreeSet<(ServerName, String)>,
+    /// Decisions of this session that could not be written. They count over the record and the flags.
+    pub decided: BTreeMap<(ServerName, String), Decision>,
     /// `--mcp-config` files inside the project, with the entries they had at start.
     pub vouched: BTreeMap<SourceId, BTreeSet<(ServerName, String)>>,
+    /// What each readable settings file said at start about the keys that need a restart.
+    pub fixed: BTreeMap<SourceId, Fixed>,
 }
 
+/// What one file said at start about the keys of ours that need a restart; `None` where it said nothing.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Fixed {
+    /// `mcp.serverCommand`
+    pub server_command: Option<Value>,
+    /// `security.folderTrust.enabled`
+    pub folder_trust: Option<Value>,
+}
+
+/// The settings files, from the lowest scope up.
+pub(super) const SETTINGS_FILES: [SourceId; 4] =
+    [SourceId::SystemDefaults, SourceId::User, SourceId::Workspace, SourceId::System];
+
 impl Launch {
-    /// Captures what is fixed at start from the first snapshot.
+    /// Captures what is fixed at start from the first snapshot. Follows links once, to know which `--mcp-config`
+    /// files lie inside the project.
     #[must_use]
     pub fn capture(
         flags: Flags,
         environment: Arc<Environment>,
         paths: Arc<Paths>,
-        _at_start: &Snapshot,
+        at_start: &Snapshot,
     ) -> Self {
-        Self { flags, environment, paths, approved: BTreeSet::new(), vouched: BTreeMap::new() }
+        let mut launch = Self {
+            flags,
+            environment,
+            paths,
+            approved: BTreeSet::new(),
+            approved_although_rejected: BTreeSet::new(),
+            decided: BTreeMap::new(),
+            vouched: BTreeMap::new(),
+            fixed: BTreeMap::new(),
+        };
+        launch.fixed = fixed(at_start);
+        launch.vouched = launch.vouch(at_start);
+        launch.approve(at_start);
+        launch
+    }
+
+    fn vouch(&self, at_start: &Snapshot) -> BTreeMap<SourceId, BTreeSet<(ServerName, String)>> {
+        let root = self.paths.root.as_path();
+        let in_project = at_start.sources.values().filter(|source| match source.id {
+            SourceId::Session(_) => source.path.as_deref().is_some_and(|path| is_inside(path, root)),
+            SourceId::SystemDefaults
+            | SourceId::User
+            | SourceId::McpJson
+            | SourceId::Workspace
+            | SourceId::System
+            | SourceId::UserEnv
+            | SourceId::Approvals
+            | SourceId::TrustedFolders => false,
+        });
+        let entries = |source: &Arc<crate::settings::SourceFile>| {
+            candidates::of_source(source).map(|entry| (entry.name.clone(), entry.hash())).collect()
+        };
+        in_project.map(|source| (source.id, entries(source))).collect()
+    }
+
+    fn approve(&mut self, at_start: &Snapshot) {
+        let records = decide::records(at_start);
+        let gated: Vec<_> = candidates::by_name(at_start, self)
+            .into_iter()
+            .map(|(name, entries)| {
+                let decided: Vec<_> = entries
+                    .iter()
+                    .filter(|entry| decide::is_gated(entry, self))
+                    .map(|entry| {
+                        let hash = entry.hash();
+                        let decision = decide::recorded(&records, self, &name, &hash).decision;
+                        (hash, decision)
+                    })
+                    .collect();
+                (name, decided)
+            })
+            .collect();
+        for wanted in &self.flags.approve {
+            for (name, decided) in &gated {
+                match wanted {
+                    // The highest one is what the question about this name would be about.
+                    ApproveMcp::Name(wanted) => {
+                        let Some((hash, decision)) = decided.last().filter(|_| name == wanted) else {
+                            continue;
+                        };
+                        let key = (name.clone(), hash.clone());
+                        if *decision == Decision::Rejected {
+                            self.approved_although_rejected.insert(key.clone());
+                        }
+                        self.approved.insert(key);
+                    }
+                    ApproveMcp::EveryUndecided => {
+                        let undecided = decided.iter().filter(|(_, decision)| decision.asks());
+                        self.approved.extend(undecided.map(|(hash, _)| (name.clone(), hash.clone())));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A file that was no good at start has said nothing yet: what it says once it is repaired counts.
+fn fixed(at_start: &Snapshot) -> BTreeMap<SourceId, Fixed> {
+    let files = SETTINGS_FILES.iter().filter_map(|&id| at_start.get(id));
+    files
+        .filter(|file| file.broken != Some(Broken::Empty))
+        .map(|file| {
+            let fixed = Fixed {
+                server_command: file.root.pointer("/mcp/serverCommand").cloned(),
+                folder_trust: file.root.pointer("/security/folderTrust/enabled").cloned(),
+            };
+            (file.id, fixed)
+        })
+        .collect()
+}
+
+impl Fixed {
+    /// The document with what needs a restart as it was at start.
+    pub(super) fn hold(&self, root: &Arc<Value>) -> Arc<Value> {
+        let keys: [(&[&str], &Option<Value>); 2] = [
+            (&["mcp", "serverCommand"], &self.server_command),
+            (&["security", "folderTrust", "enabled"], &self.folder_trust),
+        ];
+        let differs = |(key, fixed): &(&[&str], &Option<Value>)| {
+            root.pointer(&format!("/{}", key.join("/"))) != fixed.as_ref()
+        };
+        if !keys.iter().any(differs) {
+            return Arc::clone(root);
+        }
+        let mut held = (**root).clone();
+        for (key, fixed) in keys {
+            put(&mut held, key, fixed.as_ref());
+        }
+        Arc::new(held)
+    }
+}
+
+fn put(node: &mut Value, key: &[&str], value: Option<&Value>) {
+    let Some((first, below)) = key.split_first() else { return };
+    if !node.is_object() {
+        if value.is_none() {
+            return;
+        }
+        *node = Value::Object(serde_json::Map::new());
+    }
+    let Some(members) = node.as_object_mut() else { return };
+    match (below.is_empty(), value) {
+        (true, Some(value)) => {
+            members.insert((*first).to_owned(), value.clone());
+        }
+        (true, None) => {
+            members.shift_remove(*first);
+        }
+        (false, Some(_)) => put(members.entry(*first).or_insert(Value::Null), below, value),
+        (false, None) => {
+            if let Some(inner) = members.get_mut(*first) {
+                put(inner, below, None);
+            }
+        }
     }
 }
