@@ -96,18 +96,35 @@ fn threads_with_a_store_of_their_own_lose_nothing() {
     assert_eq!(servers(&FileStore::open(path)).len(), 100);
 }
 
+/// A record of 1000 decisions, so that a write takes long enough to be hit.
+fn large_record() -> String {
+    let node = json!({ "hash": hash().to_string(), "status": "approved" });
+    let servers: serde_json::Map<_, _> =
+        (0..1_000).map(|number| (format!("other-{number}"), node.clone())).collect();
+    format!("{}\n", json!({ "/srv/other": servers }))
+}
+
+#[test]
+fn a_reader_sees_the_old_record_or_the_new_while_another_process_writes() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("mcpApprovals.json");
+    fs::write(&path, large_record()).unwrap();
+    let mut writer = writer(&path, "new", 30);
+    let mut versions = BTreeSet::new();
+    while writer.try_wait().unwrap().is_none() {
+        let bytes = fs::read(&path).unwrap();
+        assert!(bytes.ends_with(b"}\n"), "{} bytes were there", bytes.len());
+        versions.insert(bytes.len());
+    }
+    assert!(versions.len() > 2, "the reader was there while it happened");
+}
+
 #[test]
 fn a_process_killed_while_it_writes_leaves_the_old_record_or_the_new() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("mcpApprovals.json");
     let store = FileStore::open(&path);
-    // A large file, so that a write takes long enough to be hit.
-    let other: serde_json::Map<_, _> = (0..1_000)
-        .map(|number| {
-            (format!("other-{number}"), json!({ "hash": hash().to_string(), "status": "approved" }))
-        })
-        .collect();
-    fs::write(&path, json!({ "/srv/other": other }).to_string()).unwrap();
+    fs::write(&path, large_record()).unwrap();
     for round in 0..8 {
         let prefix = format!("round-{round}");
         let mut writer = writer(&path, &prefix, 10_000);
