@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde_json::Value;
+use qwen_settings_schema::FolderTrust;
 
 pub(crate) use self::record::{Rule, TrustRecord};
 use crate::{
@@ -64,7 +64,7 @@ fn done(app: &App, args: &TrustArgs, record: &TrustRecord) -> Result<String, Tru
         }
         Rule::Distrust => format!("does not trust {shown} and what is below it\n"),
     };
-    if !is_checked(&app.derived().merged) {
+    if app.derived().merged.options.folder_trust == FolderTrust::Off {
         text.push_str(
             "security.folderTrust.enabled is off in your settings: until it is on, every folder is trusted\n",
         );
@@ -101,10 +101,6 @@ pub(crate) enum TrustError {
 
 fn canonical(path: &Path) -> Result<PathBuf, TrustError> {
     std::fs::canonicalize(path).map_err(|source| TrustError::NoFolder { path: path.to_path_buf(), source })
-}
-
-fn is_checked(merged: &Value) -> bool {
-    merged.pointer("/security/folderTrust/enabled") == Some(&Value::Bool(true))
 }
 
 fn render_rules(rules: &[(String, String)], paint: Paint) -> String {
