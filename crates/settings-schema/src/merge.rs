@@ -9,10 +9,14 @@ use crate::{
     key::KeyPath,
     kind::{Fit, clamped, fits},
     path::{Found, find, put, take},
-    restrict::{FOLDER_TRUST, FolderTrust, mend_restricting},
+    restrict::mend_restricting,
     scope::SettingsScope,
     table::{Kind, MergeRule, SETTINGS, Settable, setting},
 };
+
+mod options;
+
+pub use options::{AutoReload, Options, WatchMode};
 
 /// One settings file's content and its scope.
 #[derive(Clone, Copy, Debug)]
@@ -57,39 +61,6 @@ pub struct ScopedList {
     pub scope: SettingsScope,
     /// As written.
     pub patterns: Vec<String>,
-}
-
-/// The settings of this program.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Options {
-    /// Whether an edit connects and restarts servers by itself.
-    pub auto_reload: AutoReload,
-    /// How long the files must be quiet, in milliseconds.
-    pub reload_debounce_ms: u64,
-    /// How files are watched.
-    pub watch: WatchMode,
-    /// How long a call may go without progress, in milliseconds.
-    pub tool_idle_timeout_ms: u64,
-    /// Whether a project's folder must be trusted.
-    pub folder_trust: FolderTrust,
-}
-
-/// Whether an edit connects and restarts servers by itself.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum AutoReload {
-    /// It does.
-    On,
-    /// It waits until it is asked for; what narrows does not wait.
-    Off,
-}
-
-/// How files are watched.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum WatchMode {
-    /// The operating system tells, where it can.
-    Auto,
-    /// They are read every so often.
-    Poll,
 }
 
 /// Merges settings files; layers may come in any order, each scope once. A known key of the wrong type does not count,
@@ -286,45 +257,9 @@ impl Merging {
                 Value::from(union.into_iter().cloned().collect::<Vec<_>>()),
             );
         }
-        let options = options(&Value::Object(self.value.clone()));
+        let options = Options::of(&Value::Object(self.value.clone()));
         Merged { value: self.value, leaves, allowed: self.allowed, excluded: self.excluded, options }
     }
-}
-
-fn options(root: &Value) -> Options {
-    Options {
-        auto_reload: match boolean(root, &["mcp", "autoReload"]) {
-            true => AutoReload::On,
-            false => AutoReload::Off,
-        },
-        reload_debounce_ms: integer(root, &["mcp", "reloadDebounceMs"]),
-        watch: match find(root, &["mcp", "watch"]) {
-            Found::Value(Value::String(word)) if word == "poll" => WatchMode::Poll,
-            Found::Value(_) | Found::Absent | Found::Blocked => WatchMode::Auto,
-        },
-        tool_idle_timeout_ms: integer(root, &["mcp", "toolIdleTimeoutMs"]),
-        folder_trust: match boolean(root, FOLDER_TRUST) {
-            true => FolderTrust::On,
-            false => FolderTrust::Off,
-        },
-    }
-}
-
-fn boolean(root: &Value, key: &[&str]) -> bool {
-    match (find(root, key), setting(&KeyPath::new(key.iter().copied())).map(|row| row.kind)) {
-        (Found::Value(Value::Bool(value)), _) => *value,
-        (_, Some(Kind::Boolean { default })) => default.unwrap_or(false),
-        (_, _) => false,
-    }
-}
-
-fn integer(root: &Value, key: &[&str]) -> u64 {
-    let value = match (find(root, key), setting(&KeyPath::new(key.iter().copied())).map(|row| row.kind)) {
-        (Found::Value(value), Some(Kind::Integer(range))) => clamped(range, value).or(range.default),
-        (_, Some(Kind::Integer(range))) => range.default,
-        (_, _) => None,
-    };
-    value.and_then(|value| u64::try_from(value).ok()).unwrap_or(0)
 }
 
 fn segments(key: &KeyPath) -> Vec<&str> {

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
+use crate::restrict::FolderTrust;
 use SettingsScope::{System, SystemDefaults, User, Workspace};
 
 fn merged(layers: &[(SettingsScope, Value)]) -> Merged {
