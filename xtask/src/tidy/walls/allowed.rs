@@ -17,7 +17,6 @@ pub(super) const ALLOWED: [Rights; 4] = [
             ("serde_json", "settings are JSON values"),
         ],
         tests: &[
-            ("insta", "the generated schema and reference as snapshots"),
             ("proptest", "merge and diff hold for any edit"),
         ],
     },
