@@ -8,6 +8,8 @@ mod frozen;
 mod pass;
 mod target;
 mod task;
+#[cfg(test)]
+mod testing;
 mod told;
 
 use std::{path::Path, sync::Arc};
@@ -88,7 +90,7 @@ impl HotReload {
             derive: deriving(launch),
             schema,
             seen: watcher.seen(),
-            files: watcher.control(),
+            files: Arc::new(watcher.control()),
             events,
             requests: asked,
             stop: stop.clone(),

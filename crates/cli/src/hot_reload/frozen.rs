@@ -20,7 +20,7 @@ impl Frozen {
     /// mended: what restricts may stand there.
     pub(super) fn apply(&mut self, snapshot: &Snapshot, schema: &dyn SettingsSchema) -> Snapshot {
         let sources = snapshot.sources.iter().map(|(&id, file)| (id, self.hold(file, schema))).collect();
-        Snapshot { sources, ..snapshot.clone() }
+        Snapshot { sources }
     }
 
     fn hold(&mut self, file: &Arc<SourceFile>, schema: &dyn SettingsSchema) -> Arc<SourceFile> {

@@ -1,9 +1,12 @@
-//! How is core told? The few calls that hot reload makes, in the one order in which they mean something.
+//! Whom does hot reload talk to? The few calls that it makes of core and of the watcher, in the one order in which they
+//! mean something.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use futures::{FutureExt, future::BoxFuture};
 use qwen_core::{CommitError, Config, Desired, LaunchBound, ServerName, Status, Unavailable};
+
+use crate::settings::WatchControl;
 
 /// What hot reload needs of core; in tests something that fails when it is told to.
 pub(super) trait Target: Send + Sync + 'static {
@@ -43,5 +46,24 @@ impl Target for Arc<dyn Config> {
     fn reconnect(&self, name: ServerName) -> BoxFuture<'static, Result<(), Unavailable>> {
         let config = Self::clone(self);
         async move { Config::reconnect(&*config, &name).await }.boxed()
+    }
+}
+
+/// What hot reload needs of the watcher.
+pub(super) trait Files: Send + Sync + 'static {
+    /// Reads every file now and resolves when what they say is published.
+    fn look_now(&self) -> BoxFuture<'static, ()>;
+    /// Sets how long a burst of events must be over.
+    fn set_debounce(&self, debounce: Duration);
+}
+
+impl Files for WatchControl {
+    fn look_now(&self) -> BoxFuture<'static, ()> {
+        let control = self.clone();
+        async move { Self::look_now(&control).await }.boxed()
+    }
+
+    fn set_debounce(&self, debounce: Duration) {
+        Self::set_debounce(self, debounce);
     }
 }

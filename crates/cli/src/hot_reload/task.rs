@@ -18,12 +18,12 @@ use super::{
     event::{CliEvent, NoticeCode},
     frozen::Frozen,
     pass::{Asked, Pass, narrow, plan_pass},
-    target::Target,
+    target::{Files, Target},
     told::Told,
 };
 use crate::{
     derive::{AutoReload, Derived},
-    settings::{Seen, Snapshot, WatchControl},
+    settings::{Seen, Snapshot},
 };
 
 /// How long a failed pass waits before it is tried again: at first, and at most.
@@ -47,7 +47,7 @@ pub(super) struct Parts<T> {
     pub(super) derive: Deriving,
     pub(super) schema: Arc<dyn SettingsSchema>,
     pub(super) seen: watch::Receiver<Seen>,
-    pub(super) files: WatchControl,
+    pub(super) files: Arc<dyn Files>,
     pub(super) events: mpsc::UnboundedSender<CliEvent>,
     pub(super) requests: mpsc::UnboundedReceiver<Request>,
     pub(super) stop: CancellationToken,
@@ -204,8 +204,7 @@ impl<T: Target> Task<T> {
 
     /// Begins a look; one that is under way is begun again, since it may have read too early.
     fn look(&mut self, extent: Extent, done: oneshot::Sender<()>) {
-        let files = self.parts.files.clone();
-        let look = async move { files.look_now().await }.boxed();
+        let look = self.parts.files.look_now();
         let before = self.looking.take();
         let mut looking = Looking { look, extent, changes: ChangesTold::NotYet, done: vec![done] };
         if let Some(before) = before {

@@ -77,12 +77,10 @@ mod tests {
             let seen = Seen { snapshot: Arc::default(), watching };
             told.tell(&seen, &*schema())
                 .iter()
-                .map(|event| match event {
-                    CliEvent::Notice { code, message } => {
-                        assert!(!message.ends_with('.'), "{message}");
-                        code.as_str()
-                    }
-                    other => panic!("{other:?}"),
+                .map(|event| {
+                    let CliEvent::Notice { code, message } = event else { panic!("{event:?}") };
+                    assert!(!message.ends_with('.'), "{message}");
+                    code.as_str()
                 })
                 .collect()
         };

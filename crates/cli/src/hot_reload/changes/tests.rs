@@ -9,10 +9,8 @@ use crate::settings::{Content, Diagnostic, Positions};
 
 /// A file of this source; `Null` is no file.
 fn file(id: SourceId, root: &Value) -> SourceFile {
-    let (presence, root) = match root {
-        Value::Null => (Presence::Missing, json!({})),
-        root => (Presence::Present, root.clone()),
-    };
+    let (presence, root) =
+        if root.is_null() { (Presence::Missing, json!({})) } else { (Presence::Present, root.clone()) };
     SourceFile {
         id,
         path: Some(format!("/{id:?}").into()),
@@ -168,12 +166,14 @@ fn a_broken_file_is_told_once_for_each_content_with_its_first_error_and_so_is_it
         told.push(
             health(last.as_ref(), &next)
                 .iter()
-                .map(|event| match event {
-                    CliEvent::SettingsInvalid { line, column, message, .. } => {
-                        format!("{message} at {}:{}", line.unwrap(), column.unwrap())
+                .map(|event| {
+                    if let CliEvent::SettingsRecovered { .. } = event {
+                        return "recovered".to_owned();
                     }
-                    CliEvent::SettingsRecovered { .. } => "recovered".to_owned(),
-                    other => panic!("{other:?}"),
+                    let CliEvent::SettingsInvalid { line, column, message, .. } = event else {
+                        panic!("{event:?}")
+                    };
+                    format!("{message} at {}:{}", line.unwrap(), column.unwrap())
                 })
                 .collect::<Vec<_>>()
                 .join(", "),

@@ -1,59 +1,9 @@
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use qwen_core::{AllowedNames, Decision, InvalidEntry, Pattern, Pending, Scope, Switch, admit, testing};
+use qwen_core::admit;
 
-use super::*;
-
-/// An entry as a few letters: its command, then `-` off, `!` invalid, `?` gated and undecided, `+` gated and approved.
-fn entry(text: &str) -> Entry {
-    let (command, marks) = text.split_at(1);
-    let mut spec = testing::spec(Scope::User, command);
-    for mark in marks.chars() {
-        spec = match mark {
-            '-' => spec.switched(Switch::Off),
-            '?' => spec.decided(Decision::Undecided),
-            '+' => spec.decided(Decision::Approved),
-            '!' => {
-                return Entry::Invalid(InvalidEntry {
-                    scope: Scope::User,
-                    switch: Switch::On,
-                    why: "no".to_owned(),
-                });
-            }
-            'v' => {
-                spec.view.trust = true;
-                spec
-            }
-            other => panic!("{other}"),
-        };
-    }
-    Entry::Valid(Arc::new(spec))
-}
-
-/// A state as text: `a=x b=y+ excluded:c allowed:a,b untrusted`.
-fn desired(text: &str) -> Desired {
-    let mut desired = Desired::default();
-    for word in text.split_whitespace() {
-        if let Some((name, text)) = word.split_once('=') {
-            desired.servers.insert(name.into(), entry(text));
-        } else if let Some(names) = word.strip_prefix("excluded:") {
-            desired.gating.excluded = names.split(',').filter_map(Pattern::new).collect();
-        } else if let Some(names) = word.strip_prefix("allowed:") {
-            let patterns = names.split(',').filter_map(Pattern::new).collect();
-            desired.gating.allowed = AllowList::Every(vec![AllowedNames { scope: Scope::User, patterns }]);
-        } else if let Some(name) = word.strip_prefix("pending:") {
-            desired.gating.pending.insert(name.into(), Pending::Undecided);
-        } else if word == "untrusted" {
-            desired.folder = FolderTrust::Untrusted;
-        } else if word == "unreadable" {
-            desired.unreadable = vec!["system".to_owned()];
-        } else {
-            panic!("{word}");
-        }
-    }
-    desired
-}
+use super::{super::testing::desired, *};
 
 fn asked(text: &str) -> Asked {
     text.split_whitespace().map(|word| (word.into(), format!("hash of {word}"))).collect()

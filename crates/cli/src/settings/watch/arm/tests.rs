@@ -169,3 +169,40 @@ fn one_file_under_two_names_is_one_file() {
     fs::remove_file(&other).unwrap();
     assert!(!OnDisk.same(&one, &other));
 }
+
+#[tokio::test]
+async fn hundreds_of_files_that_come_and_go_beside_the_one_that_matters_wake_nobody() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("settings.json");
+    fs::write(&file, "{}").unwrap();
+    let told = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let make: MakeWatcher = {
+        let (told, mut system) = (Arc::clone(&told), system_watcher());
+        Box::new(move |mut handler| {
+            let told = Arc::clone(&told);
+            system(Box::new(move |event| {
+                handler(event);
+                told.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            }))
+        })
+    };
+    let touched = Arc::new(Notify::new());
+    let mut bench = Bench { arm: Arm::new(make, touched.clone()), touched, ..bench(None) };
+    bench.arm.arm(std::slice::from_ref(&file));
+    for n in 0..500 {
+        let temporary = folder.path().join(format!("settings.json.{n}.tmp"));
+        fs::write(&temporary, "x").unwrap();
+        fs::remove_file(&temporary).unwrap();
+    }
+    fs::read(&file).unwrap();
+    // Made, opened, written, closed, removed.
+    let all_told = async {
+        while told.load(std::sync::atomic::Ordering::SeqCst) < 5 * 500 {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(10), all_told).await.unwrap();
+    assert!(!bench.woken());
+    fs::write(&file, "{ }").unwrap();
+    tokio::time::timeout(std::time::Duration::from_secs(10), bench.touched.notified()).await.unwrap();
+}
