@@ -10,6 +10,7 @@ mod processes;
 mod sandbox;
 mod save;
 mod soak;
+mod terminal;
 mod wait;
 mod watch;
 
@@ -18,5 +19,6 @@ pub use processes::{Process, Usage, alive, children_of, marked, usage};
 pub use sandbox::{Ran, Sandbox, program};
 pub use save::{Save, replace};
 pub use soak::{Soaked, soak};
+pub use terminal::Terminal;
 pub use wait::{BOUND, pause, stated, wait_until};
 pub use watch::{Mark, Watch};

@@ -231,10 +231,17 @@ impl Sandbox {
     /// The program with these arguments, in the project, with nothing but this sandbox in its environment.
     #[must_use]
     pub fn command<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Command {
-        // In a session of its own: no controlling terminal, and its process id names its process group.
-        let mut command = Command::new("setsid");
+        // No controlling terminal, and its process id names its process group.
+        setsid(&self.command_of_this_session(args), &[])
+    }
+
+    /// The same in the session of the test itself.
+    pub(crate) fn command_of_this_session<A: AsRef<OsStr>>(
+        &self,
+        args: impl IntoIterator<Item = A>,
+    ) -> Command {
+        let mut command = Command::new(program("qwen-under-test"));
         command
-            .arg(program("qwen-under-test"))
             .args(args)
             .current_dir(self.project())
             .env_clear()
@@ -305,6 +312,18 @@ impl Drop for Sandbox {
             }
         }
     }
+}
+
+/// The same command in a session of its own. `setsid` becomes the program, so its process id is the program's.
+pub(crate) fn setsid(command: &Command, flags: &[&str]) -> Command {
+    let mut inner = Command::new("setsid");
+    inner.args(flags).arg(command.get_program()).args(command.get_args());
+    inner.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    if let Some(folder) = command.get_current_dir() {
+        inner.current_dir(folder);
+    }
+    inner.stdin(Stdio::null());
+    inner
 }
 
 /// Sends a signal to a process that may already be gone.
