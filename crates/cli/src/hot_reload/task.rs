@@ -1,5 +1,7 @@
-//! In which order does a change become a commit and what is told about it? The task itself: it derives, compares,
-//! commits and tells. It never waits for a connection, and it must not know how files are read.
+//! In which order are edits and requests taken? The task itself: it wakes up for a reason and makes a pass. It never
+//! waits for a connection, and it must not know how files are read.
+
+mod step;
 
 use std::{future::Future, sync::Arc, time::Duration};
 
@@ -14,20 +16,17 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Answer,
-    decisions::{Deriving, SessionDecisions, names},
+    decisions::{Deriving, SessionDecisions},
     event::{CliEvent, NoticeCode},
     frozen::Frozen,
-    pass::{Asked, Pass, narrow, plan_pass},
+    pass::Asked,
     target::{Files, Target},
     told::Told,
 };
 use crate::{
-    derive::{AutoReload, Derived},
+    derive::Derived,
     settings::{Seen, Snapshot},
 };
-
-/// How long a failed pass waits before it is tried again: at first, and at most.
-const RETRY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 
 /// What somebody asks of the task.
 pub(super) enum Request {
@@ -231,88 +230,6 @@ impl<T: Target> Task<T> {
             // Whoever asked may have stopped waiting.
             done.send(()).unwrap_or(());
         }
-    }
-
-    /// One pass: tell what changed, derive, compare, commit, tell who waits.
-    async fn pass(&mut self, extent: Extent) {
-        let seen = self.parts.seen.borrow_and_update().clone();
-        for event in self.told.tell(&seen, &*self.parts.schema) {
-            if let (CliEvent::SettingsChanged { .. }, Some(looking)) = (&event, &mut self.looking) {
-                looking.changes = ChangesTold::Already;
-            }
-            self.tell(event);
-        }
-        let counting = self.frozen.apply(&seen.snapshot, &*self.parts.schema);
-        let previous = Arc::clone(&self.derived.borrow());
-        let derived = Arc::new((self.parts.derive)(&counting, &self.decisions, Some(&previous)));
-        self.parts.files.set_debounce(derived.options.debounce);
-        self.derived.send_replace(Arc::clone(&derived));
-
-        let next = derived.desired();
-        let wanted = match (&self.sent, derived.options.auto_reload, self.widen(extent)) {
-            (Some(sent), AutoReload::Off, Extent::AsSet) => narrow(sent, &next, &self.parts.target.bound()),
-            (_, AutoReload::On, _) | (None, AutoReload::Off, _) | (_, AutoReload::Off, Extent::Whole) => {
-                next.clone()
-            }
-        };
-        let is_held = wanted != next;
-        let asked = derived.promptable_set();
-        match plan_pass(self.sent.as_ref(), &self.asked, &wanted, &asked) {
-            Pass::Nothing => self.retry = None,
-            Pass::PendingOnly => {
-                self.retry = None;
-                self.tell_pending(asked);
-            }
-            Pass::Commit(desired) => {
-                self.commit(*desired, extent).await;
-                self.tell_pending(asked);
-            }
-        }
-        self.tell_held(is_held.then_some(next));
-    }
-
-    /// While a reload is under way nothing is held back.
-    fn widen(&self, extent: Extent) -> Extent {
-        match (extent, &self.looking) {
-            (Extent::Whole, _) => Extent::Whole,
-            (Extent::AsSet, looking) => looking.as_ref().map_or(Extent::AsSet, |looking| looking.extent),
-        }
-    }
-
-    async fn commit(&mut self, desired: Desired, extent: Extent) {
-        match self.parts.target.commit(desired.clone()).await {
-            Ok(generation) => {
-                self.sent = Some(desired);
-                self.retry = None;
-                self.tell(CliEvent::Planned { generation, status: self.parts.target.status() });
-            }
-            Err(error) => {
-                let delay = self.retry.map_or(RETRY.0, |retry| (retry.delay * 2).min(RETRY.1));
-                let extent = self.widen(extent);
-                self.retry = Some(Retry { at: Instant::now() + delay, delay, extent });
-                tracing::error!(%error, ?delay, "a reload failed");
-                let seconds = delay.as_secs();
-                let message =
-                    format!("failed to apply the new settings: {error}; trying again in {seconds} s");
-                self.notice(NoticeCode::ReloadFailed, message);
-            }
-        }
-    }
-
-    fn tell_pending(&mut self, asked: Asked) {
-        if asked != self.asked {
-            self.tell(CliEvent::PendingApprovalChanged { servers: names(&asked) });
-            self.asked = asked;
-        }
-    }
-
-    fn tell_held(&mut self, held: Option<Desired>) {
-        if held.is_some() && held != self.held {
-            let message = "mcp.autoReload is off: edits that open or restart a server wait for a reload (/reload, or \
-                           SIGHUP to a process without a terminal)";
-            self.notice(NoticeCode::EditsHeld, message.to_owned());
-        }
-        self.held = held;
     }
 
     fn notice(&self, code: NoticeCode, message: String) {

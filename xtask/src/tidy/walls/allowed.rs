@@ -16,9 +16,7 @@ pub(super) const ALLOWED: [Rights; 4] = [
             ("serde", "the written forms implement its traits"),
             ("serde_json", "settings are JSON values"),
         ],
-        tests: &[
-            ("proptest", "merge and diff hold for any edit"),
-        ],
+        tests: &[("proptest", "merge and diff hold for any edit")],
     },
     Rights {
         package: "qwen-approvals",

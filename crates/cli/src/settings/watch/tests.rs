@@ -1,11 +1,15 @@
 //! The task under a paused clock, with a disk that is a table.
 
-use std::sync::{Mutex, MutexGuard};
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, MutexGuard},
+};
 
 use serde_json::json;
+use tokio::time::Instant;
 
 use super::*;
-use crate::settings::{Broken, Content, Origin, Positions, Presence};
+use crate::settings::{Broken, Content, Origin, Positions, Presence, SourceId};
 
 mod disk;
 

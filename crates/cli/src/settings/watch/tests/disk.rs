@@ -16,7 +16,7 @@ use self::saves::{SAVES, Save};
 use super::super::{arm::system_watcher, *};
 use crate::{
     derive::WatchMode,
-    settings::{Origin, Presence, load},
+    settings::{Origin, Presence, SourceId, load},
 };
 
 /// Longer than anything that is waited for; a test that waits this long has failed.
