@@ -47,6 +47,7 @@ pub use domain::{
 pub use failure::{Failure, FailureKind};
 pub use fingerprint::Fingerprint;
 pub use inventory::{Inventory, Listing, Prompt, Resource, Tool};
+pub use link::{Client, DirectConnector};
 pub use manager::Manager;
 pub use mask::{mask_args, mask_text};
 pub use plan::{Action, CloseCause, LiveView, plan};
@@ -54,4 +55,5 @@ pub use status::{
     CommitRecord, Connected, Connecting, McpEvent, Phase, ServerStatus, Settling, State, Status, Transition,
     changes,
 };
+pub use transport::{Guard, run_guard_if_asked};
 pub use unavailable::Unavailable;

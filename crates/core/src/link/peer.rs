@@ -1,0 +1,219 @@
+//! How is one question asked and its raw answer received? Owns the smallest step over the protocol library: a request
+//! with its notices, and what the server is told when nobody waits for the answer any more.
+
+use std::time::Duration;
+
+use rmcp::{
+    ErrorData, Peer, RoleClient, Service,
+    model::{
+        ClientConfig, ClientNotification, ClientRequest, ClientResult, CustomNotification, CustomRequest,
+        CustomResult, ErrorCode, GetExtensions, RequestMetaObject, ServerNotification, ServerRequest,
+        ServerResult,
+    },
+    service::{NotificationContext, PeerRequestOptions, RequestContext, RequestHandle, ServiceError},
+};
+use serde_json::{Value, json};
+
+use super::tap::NoticeTo;
+use crate::mask::mask_text;
+
+/// What a server that does not read gets to hear of a cancellation.
+const TELL: Duration = Duration::from_secs(1);
+
+/// Why a question has no answer.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum AskError {
+    /// The server answered with an error.
+    Refused { code: i64, text: String, data: Option<Value> },
+    /// The connection is gone, or the message could not be written.
+    Gone(String),
+}
+
+impl AskError {
+    /// JSON-RPC: the server does not know the method.
+    pub(super) const UNKNOWN_METHOD: i64 = -32601;
+
+    pub(super) fn is_unknown_method(&self) -> bool {
+        matches!(self, Self::Refused { code: Self::UNKNOWN_METHOD, .. })
+    }
+}
+
+impl std::fmt::Display for AskError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Refused { code, text, .. } => write!(f, "error {code}: {text}"),
+            Self::Gone(why) => f.write_str(why),
+        }
+    }
+}
+
+/// The questions that one connection can be asked.
+#[derive(Clone, Debug)]
+pub(super) struct Asker {
+    peer: Peer<RoleClient>,
+    /// What each request must carry in the protocol era without a handshake.
+    meta: Option<RequestMetaObject>,
+}
+
+/// A question on its way. Dropping it unanswered tells the server, unless it must not be told.
+#[derive(Debug)]
+pub(super) struct Question {
+    handle: Option<RequestHandle<RoleClient>>,
+    abandoned: Abandoned,
+}
+
+/// What the server hears when nobody waits any more.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Abandoned {
+    Told,
+    /// A client must not cancel its `initialize` request, says the specification.
+    Silent,
+}
+
+impl Asker {
+    pub(super) fn new(peer: Peer<RoleClient>) -> Self {
+        Self { peer, meta: None }
+    }
+
+    #[must_use]
+    pub(super) fn with_meta(mut self, meta: RequestMetaObject) -> Self {
+        self.meta = Some(meta);
+        self
+    }
+
+    /// Sends a request; notices about it go to `notices`.
+    pub(super) async fn ask(
+        &self,
+        method: &str,
+        params: Option<Value>,
+        notices: Option<NoticeTo>,
+    ) -> Result<Question, AskError> {
+        let mut request = ClientRequest::CustomRequest(CustomRequest::new(method, params));
+        if let Some(notices) = notices {
+            request.extensions_mut().insert(notices);
+        }
+        let mut options = PeerRequestOptions::no_options();
+        options.meta.clone_from(&self.meta);
+        let handle = self.peer.send_request_with_option(request, options).await.map_err(ask_error)?;
+        Ok(Question { handle: Some(handle), abandoned: Abandoned::Told })
+    }
+
+    /// Sends a request and waits for its answer, for as long as the caller does.
+    pub(super) async fn answer(
+        &self,
+        method: &str,
+        params: Option<Value>,
+        abandoned: Abandoned,
+    ) -> Result<Value, AskError> {
+        let mut question = self.ask(method, params, None).await?;
+        question.abandoned = abandoned;
+        question.answer().await
+    }
+
+    pub(super) async fn notify(&self, method: &str) -> Result<(), AskError> {
+        let notification = ClientNotification::CustomNotification(CustomNotification::new(method, None));
+        self.peer.send_notification(notification).await.map_err(ask_error)
+    }
+}
+
+impl Question {
+    /// Waits for the answer. Cancel-safe: the question stays open until it is dropped.
+    pub(super) async fn answer(&mut self) -> Result<Value, AskError> {
+        let Some(handle) = &mut self.handle else { return Err(gone()) };
+        let answered = (&mut handle.rx).await;
+        // Whatever came, the server need not hear of it again.
+        self.handle = None;
+        match answered {
+            Ok(Ok(ServerResult::CustomResult(raw))) => Ok(raw.0),
+            // Other transports may decode by themselves.
+            Ok(Ok(typed)) => serde_json::to_value(&typed)
+                .map_err(|error| AskError::Gone(format!("the answer cannot be read: {error}"))),
+            Ok(Err(error)) => Err(ask_error(error)),
+            Err(_) => Err(gone()),
+        }
+    }
+
+    /// Forgets the question without a word to the server, which gave it up itself.
+    pub(super) fn forget(mut self) {
+        self.handle = None;
+    }
+
+    /// Tells the server that nobody waits any more; `until` lives until it was told.
+    pub(super) fn give_up(mut self, reason: &str, until: impl Send + 'static) {
+        if let Some(handle) = self.handle.take() {
+            tell(handle, reason, until);
+        }
+    }
+}
+
+impl Drop for Question {
+    fn drop(&mut self) {
+        let Some(handle) = self.handle.take() else { return };
+        // Outside a runtime there is nobody left to tell.
+        if self.abandoned == Abandoned::Told && tokio::runtime::Handle::try_current().is_ok() {
+            tell(handle, "nobody waits for the answer any more", ());
+        }
+    }
+}
+
+fn tell(handle: RequestHandle<RoleClient>, reason: &str, until: impl Send + 'static) {
+    let reason = reason.to_owned();
+    tokio::spawn(async move {
+        // A server that does not read is not told; there is no other way to reach it.
+        drop(tokio::time::timeout(TELL, handle.cancel(Some(reason))).await);
+        drop(until);
+    });
+}
+
+fn gone() -> AskError {
+    AskError::Gone("the connection is closed".to_owned())
+}
+
+fn ask_error(error: ServiceError) -> AskError {
+    if let ServiceError::McpError(ErrorData { code, message, data, .. }) = error {
+        return AskError::Refused { code: code.0.into(), text: mask_text(&message, &[]), data };
+    }
+    if let ServiceError::TransportSend(error) = error {
+        return AskError::Gone(error.error.to_string());
+    }
+    AskError::Gone(error.to_string())
+}
+
+/// Answers what servers ask of us: pings and roots. Everything else was not offered and is refused.
+#[derive(Clone, Debug)]
+pub(super) struct Answers {
+    /// The folder of the project, as a `file:` URI.
+    pub(super) root: String,
+}
+
+impl Service<RoleClient> for Answers {
+    async fn handle_request(
+        &self,
+        request: ServerRequest,
+        _: RequestContext<RoleClient>,
+    ) -> Result<ClientResult, ErrorData> {
+        // Our transports leave every request raw.
+        let method = if let ServerRequest::CustomRequest(request) = &request { &request.method } else { "" };
+        let result = match method {
+            "ping" => json!({}),
+            "roots/list" => json!({ "roots": [{ "uri": self.root }] }),
+            _ => {
+                let text = "this client does not offer that";
+                return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, text, None));
+            }
+        };
+        Ok(ClientResult::CustomResult(CustomResult::new(result)))
+    }
+
+    async fn handle_notification(
+        &self,
+        _: ServerNotification,
+        _: NotificationContext<RoleClient>,
+    ) -> Result<(), ErrorData> {
+        Ok(())
+    }
+
+    fn get_info(&self) -> ClientConfig {
+        ClientConfig::default()
+    }
+}

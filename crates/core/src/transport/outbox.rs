@@ -1,0 +1,125 @@
+//! How do messages reach a server that may not read? Owns the queue and the task that writes to its standard input;
+//! knows no protocol. Nothing here blocks a caller: a server that does not read costs memory up to a bound, then errors.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use tokio::{
+    io::{AsyncWrite, AsyncWriteExt},
+    sync::{mpsc, oneshot},
+};
+use tokio_util::sync::CancellationToken;
+
+/// What may wait for a server that does not read.
+const MOST_BYTES: usize = 64 * 1024 * 1024;
+
+/// Why a message did not reach the server.
+#[derive(Clone, Debug, thiserror::Error)]
+pub(crate) enum WriteError {
+    /// The pipe is closed, by us or by the server.
+    #[error("the server's input is closed")]
+    Closed,
+    /// Too much waits already.
+    #[error("the server does not read its input")]
+    Stuck,
+    /// The operating system refused.
+    #[error("writing to the server failed: {0}")]
+    Broken(Arc<std::io::Error>),
+    /// The message has no JSON form.
+    #[error("the message cannot be written as JSON: {0}")]
+    NotJson(Arc<serde_json::Error>),
+}
+
+enum Item {
+    Line(Vec<u8>, oneshot::Sender<Result<(), WriteError>>),
+    Close,
+}
+
+/// The server takes no more.
+struct Broken;
+
+/// The way to one server's input. Clones share the queue.
+#[derive(Clone, Debug)]
+pub(crate) struct Outbox {
+    items: mpsc::UnboundedSender<Item>,
+    waiting: Arc<AtomicUsize>,
+    broken: CancellationToken,
+}
+
+impl Outbox {
+    /// Starts the task that writes. Cancelling `stop` gives up on a server that blocks it.
+    pub(crate) fn start(input: impl AsyncWrite + Send + Unpin + 'static, stop: CancellationToken) -> Self {
+        let (items, received) = mpsc::unbounded_channel();
+        let waiting = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&waiting);
+        let broken = CancellationToken::new();
+        let breaks = broken.clone();
+        tokio::spawn(async move {
+            tokio::select! {
+                written = write_all(input, received, &counter) => match written {
+                    Ok(()) => {}
+                    Err(Broken) => breaks.cancel(),
+                },
+                () = stop.cancelled() => {}
+            }
+        });
+        Self { items, waiting, broken }
+    }
+
+    /// Resolves when the server stopped taking input by itself.
+    pub(crate) async fn broken(&self) {
+        self.broken.cancelled().await;
+    }
+
+    /// Queues one line, in the order of the calls; the future resolves when it was handed to the operating system.
+    pub(crate) fn push(
+        &self,
+        mut line: Vec<u8>,
+    ) -> impl Future<Output = Result<(), WriteError>> + Send + use<> {
+        line.push(b'\n');
+        let size = line.len();
+        let (done, written) = oneshot::channel();
+        let refused = if self.waiting.fetch_add(size, Ordering::Relaxed) + size > MOST_BYTES {
+            self.waiting.fetch_sub(size, Ordering::Relaxed);
+            Some(WriteError::Stuck)
+        } else {
+            self.items.send(Item::Line(line, done)).err().map(|_| WriteError::Closed)
+        };
+        async move {
+            match refused {
+                Some(error) => Err(error),
+                None => written.await.unwrap_or(Err(WriteError::Closed)),
+            }
+        }
+    }
+
+    /// Closes the server's input once what was queued before is written.
+    pub(crate) fn close(&self) {
+        // An error says that the writer ended, which closed the input.
+        self.items.send(Item::Close).ok();
+    }
+}
+
+async fn write_all(
+    mut input: impl AsyncWrite + Unpin,
+    mut items: mpsc::UnboundedReceiver<Item>,
+    waiting: &AtomicUsize,
+) -> Result<(), Broken> {
+    while let Some(Item::Line(line, done)) = items.recv().await {
+        let written = async {
+            input.write_all(&line).await?;
+            input.flush().await
+        }
+        .await;
+        waiting.fetch_sub(line.len(), Ordering::Relaxed);
+        let broken = written.is_err();
+        // Nobody may wait for it any more; that is theirs to decide.
+        done.send(written.map_err(|error| WriteError::Broken(Arc::new(error)))).ok();
+        if broken {
+            return Err(Broken);
+        }
+    }
+    Ok(())
+}
