@@ -281,3 +281,6 @@ fn lexical(path: &Path) -> PathBuf {
     }
     plain
 }
+
+#[cfg(test)]
+mod tests;

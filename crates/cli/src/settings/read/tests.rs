@@ -227,3 +227,82 @@ fn ten_thousand_servers_are_read_in_time() {
     // Generous for a debug build on a busy machine; a quadratic reader takes minutes.
     assert!(started.elapsed() < Duration::from_secs(10));
 }
+
+/// The same value in another layout: comments, trailing commas, key order, escapes, line ends.
+fn laid_out(value: &Value, noise: &mut dyn Iterator<Item = u8>, out: &mut String) {
+    const BLANKS: [&str; 6] = ["", " ", "\r\n", "\n\t", "/* a \"b\": { */", "// c, }\n"];
+    let blank =
+        |noise: &mut dyn Iterator<Item = u8>| BLANKS[usize::from(noise.next().unwrap_or(0)) % BLANKS.len()];
+    out.push_str(blank(noise));
+    match value {
+        Value::Object(members) => {
+            out.push('{');
+            let mut members: Vec<_> = members.iter().collect();
+            members.reverse();
+            for (key, value) in members {
+                out.push_str(blank(noise));
+                out.push_str(&Value::from(key.as_str()).to_string());
+                out.push_str(blank(noise));
+                out.push(':');
+                laid_out(value, noise, out);
+                out.push(',');
+            }
+            out.push_str(blank(noise));
+            out.push('}');
+        }
+        Value::Array(items) => {
+            out.push('[');
+            for item in items {
+                laid_out(item, noise, out);
+                out.push(',');
+            }
+            out.push(']');
+        }
+        Value::String(text) => {
+            let units = text.encode_utf16().map(|unit| format!("\\u{unit:04X}"));
+            out.push_str(&format!("\"{}\"", units.collect::<String>()));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => out.push_str(&value.to_string()),
+    }
+    out.push_str(blank(noise));
+}
+
+fn document() -> impl proptest::strategy::Strategy<Value = Value> {
+    use proptest::prelude::*;
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i32>().prop_map(Value::from),
+        "[a-z/*\"\\\\é我,:{}]{0,6}".prop_map(Value::from),
+    ];
+    let value = leaf.prop_recursive(3, 20, 4, |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            proptest::collection::btree_map("[a-z./\"]{0,3}", inner, 0..4).prop_map(|map| json!(map)),
+        ]
+    });
+    proptest::collection::btree_map("[a-z]{1,3}", value, 0..4).prop_map(|map| json!(map))
+}
+
+proptest::proptest! {
+    #[test]
+    fn layout_comments_key_order_and_escapes_never_change_what_a_file_says(
+        value in document(),
+        noise in proptest::collection::vec(proptest::num::u8::ANY, 64),
+        mark in proptest::bool::ANY,
+    ) {
+        let mut text = String::from(if mark { "\u{feff}" } else { "" });
+        laid_out(&value, &mut noise.into_iter(), &mut text);
+        // A file whose keys are names is judged by no schema, so that all of it counts.
+        let file = at_start(SourceId::Approvals, &text);
+        proptest::prop_assert_eq!(&*file.root, &value, "{}", text);
+    }
+
+    #[test]
+    fn no_bytes_make_the_reader_panic(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..64)) {
+        for id in [SourceId::User, SourceId::McpJson, SourceId::UserEnv, SourceId::Approvals, SourceId::TrustedFolders] {
+            let file = read_bytes(id, &bytes, None, Moment::Start);
+            proptest::prop_assert!(file.root.is_object());
+        }
+    }
+}
