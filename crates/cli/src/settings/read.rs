@@ -227,7 +227,7 @@ impl Said {
                 }
             }
         });
-        diagnostics.sort_by(|a, b| (a.line, a.column, a.severity).cmp(&(b.line, b.column, b.severity)));
+        diagnostics.sort_by_key(|said| (said.line, said.column, said.severity));
         Self { presence, good: good.map(|root| (root, positions)), diagnostics }
     }
 }

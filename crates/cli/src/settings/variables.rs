@@ -255,11 +255,9 @@ fn reference(text: &str) -> (usize, Reference<'_>) {
         (false, tail) if tail.starts_with(':') && FOREIGN.contains(&first) => Reference::Foreign(first),
         (true | false, _) => Reference::Malformed,
     };
-    match reference {
-        // Only the `${` is text: what follows may hold a variable of its own.
-        Reference::Malformed => (2, Reference::Malformed),
-        reference => (length, reference),
-    }
+    // Of a malformed one only the `${` is text: what follows may hold a variable of its own.
+    let length = if reference == Reference::Malformed { 2 } else { length };
+    (length, reference)
 }
 
 fn leading_name(text: &str) -> &str {

@@ -19,7 +19,6 @@ pub(super) struct Site {
     folder: Arc<tempfile::TempDir>,
     variables: BTreeMap<String, String>,
     flags: Flags,
-    has_home: bool,
 }
 
 /// A running session: what it booted from and what it last derived.
@@ -34,12 +33,7 @@ impl Site {
         for name in ["home/.qwen", "project/.qwen"] {
             std::fs::create_dir_all(folder.path().join(name)).unwrap();
         }
-        let site = Self {
-            folder: Arc::new(folder),
-            variables: BTreeMap::new(),
-            flags: Flags::default(),
-            has_home: true,
-        };
+        let site = Self { folder: Arc::new(folder), variables: BTreeMap::new(), flags: Flags::default() };
         let system = site.path("system.json").display().to_string();
         site.env("QWEN_CODE_SYSTEM_SETTINGS_PATH", &system)
     }
@@ -76,12 +70,6 @@ impl Site {
         self
     }
 
-    pub(super) fn without_home(mut self) -> Self {
-        self.has_home = false;
-        let tool = self.path("home/.qwen").display().to_string();
-        self.env("QWEN_HOME", &tool)
-    }
-
     pub(super) fn flag_config(mut self, name: &str, content: Value) -> Self {
         self = self.file(name, content);
         self.flags.mcp_config.push(Origin::File(self.path(name)));
@@ -96,12 +84,7 @@ impl Site {
     pub(super) fn with(&self, change: impl FnOnce(&mut Flags)) -> Self {
         let mut flags = self.flags.clone();
         change(&mut flags);
-        Self {
-            folder: Arc::clone(&self.folder),
-            variables: self.variables.clone(),
-            flags,
-            has_home: self.has_home,
-        }
+        Self { folder: Arc::clone(&self.folder), variables: self.variables.clone(), flags }
     }
 
     pub(super) fn strict(&self) -> Self {
@@ -132,7 +115,7 @@ impl Site {
     pub(super) fn paths(&self) -> (Environment, Paths) {
         let environment = Environment {
             variables: self.variables.clone(),
-            home: self.has_home.then(|| self.path("home")),
+            home: Some(self.path("home")),
             exe: "/opt/qwen".into(),
             cwd: self.path("project"),
         };

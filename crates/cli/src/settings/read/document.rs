@@ -1,15 +1,18 @@
 //! What does a text say as JSON with comments and trailing commas, and where does each key stand? Pure. Reports every
 //! problem that it can, not only the first.
 
+mod mend;
+
 use std::collections::HashMap;
 
 use jsonc_parser::{
-    ParseOptions, ast,
+    ast,
     common::{Range, Ranged as _},
     errors::{ParseError, ParseErrorKind},
 };
 use serde_json::{Map, Number, Value};
 
+use self::mend::{Mended, advice};
 use crate::settings::source::{Place, Positions};
 
 /// Containers inside containers, the root included.
@@ -90,114 +93,6 @@ pub(crate) fn parse(text: &str) -> Document {
     }
 }
 
-/// The text with what was wrong painted over in place, so that a second problem is found at its own offset.
-struct Mended {
-    text: String,
-    options: ParseOptions,
-}
-
-/// Larger texts are reported up to their first problem: each further one costs a pass.
-const MEND_UP_TO: usize = 256 * 1024;
-
-impl Mended {
-    fn new(text: &str) -> Self {
-        Self {
-            text: text.to_owned(),
-            options: ParseOptions {
-                allow_comments: true,
-                allow_trailing_commas: true,
-                allow_loose_object_property_names: false,
-                allow_missing_commas: false,
-                allow_single_quoted_strings: false,
-                allow_hexadecimal_numbers: false,
-                allow_unary_plus_numbers: false,
-                allow_bare_decimal_point_numbers: false,
-                allow_non_finite_numbers: false,
-                allow_extended_string_escapes: false,
-            },
-        }
-    }
-
-    /// Paints over one problem; `false` where it cannot.
-    fn mend(&mut self, error: &ParseError) -> bool {
-        if self.text.len() > MEND_UP_TO {
-            return false;
-        }
-        let options = &mut self.options;
-        match error.kind() {
-            // One word about each of these ways of writing is enough for a file.
-            ParseErrorKind::SingleQuotedStringsNotAllowed => allow(&mut options.allow_single_quoted_strings),
-            ParseErrorKind::HexadecimalNumbersNotAllowed => allow(&mut options.allow_hexadecimal_numbers),
-            ParseErrorKind::UnaryPlusNumbersNotAllowed => allow(&mut options.allow_unary_plus_numbers),
-            ParseErrorKind::BareDecimalPointNumbersNotAllowed => {
-                allow(&mut options.allow_bare_decimal_point_numbers)
-            }
-            ParseErrorKind::NonFiniteNumbersNotAllowed => allow(&mut options.allow_non_finite_numbers),
-            ParseErrorKind::ExpectedStringObjectProperty => {
-                allow(&mut options.allow_loose_object_property_names)
-            }
-            ParseErrorKind::ExpectedComma => self.put_near(error.range(), ','),
-            ParseErrorKind::ExpectedObjectValue => self.put_near(error.range(), '0'),
-            ParseErrorKind::UnexpectedWord | ParseErrorKind::UnexpectedToken => {
-                let range = self.word(error.range().start);
-                self.overwrite(range, '0')
-            }
-            ParseErrorKind::UnexpectedCloseBrace
-            | ParseErrorKind::UnexpectedCloseBracket
-            | ParseErrorKind::UnexpectedColon
-            | ParseErrorKind::UnexpectedComma => self.overwrite(error.range(), ' '),
-            ParseErrorKind::CommentsNotAllowed
-            | ParseErrorKind::ExpectedColonAfterObjectKey
-            | ParseErrorKind::ExpectedDigit
-            | ParseErrorKind::ExpectedDigitFollowingNegativeSign
-            | ParseErrorKind::ExpectedPlusMinusOrDigitInNumberLiteral
-            | ParseErrorKind::MultipleRootJsonValues
-            | ParseErrorKind::String(_)
-            | ParseErrorKind::TrailingCommasNotAllowed
-            | ParseErrorKind::UnexpectedTokenInObject
-            | ParseErrorKind::UnterminatedArray
-            | ParseErrorKind::UnterminatedCommentBlock
-            | ParseErrorKind::UnterminatedObject
-            | ParseErrorKind::NestingDepthExceeded => false,
-        }
-    }
-
-    /// What stands at an offset up to white space or punctuation.
-    fn word(&self, start: usize) -> Range {
-        let rest = self.text.get(start..).unwrap_or_default();
-        let length = rest.find(|c: char| c.is_whitespace() || "{}[],:\"".contains(c));
-        Range { start, end: start + length.unwrap_or(rest.len()) }
-    }
-
-    /// Puts a character where white space stands at the start of the range or before it.
-    fn put_near(&mut self, range: Range, with: char) -> bool {
-        let start = range.start.min(self.text.len());
-        let blank = |at: usize| self.text.get(at..=at).is_some_and(|c| matches!(c, " " | "\t" | "\r" | "\n"));
-        let Some(at) = [Some(start), start.checked_sub(1)].into_iter().flatten().find(|&at| blank(at)) else {
-            return false;
-        };
-        self.text.replace_range(at..=at, with.encode_utf8(&mut [0; 4]));
-        true
-    }
-
-    /// Paints over the range, byte for byte.
-    fn overwrite(&mut self, range: Range, with: char) -> bool {
-        let (start, end) = (range.start, range.end.min(self.text.len()));
-        if start >= end || self.text.get(start..end).is_none() {
-            return false;
-        }
-        let mut paint = String::from(with);
-        paint.push_str(&" ".repeat(end - start - 1));
-        self.text.replace_range(start..end, &paint);
-        true
-    }
-}
-
-/// Turns a strictness off; `false` where it is off already, so that nothing is tried twice.
-fn allow(option: &mut bool) -> bool {
-    !std::mem::replace(option, true)
-}
-
 /// Turns the tree into a value, noting where keys stand.
 struct Reader<'a> {
     cursor: Cursor<'a>,
@@ -236,9 +131,11 @@ impl<'a> Reader<'a> {
     }
 
     fn syntax(&mut self, error: &ParseError) {
-        let kind = match error.kind() {
-            ParseErrorKind::NestingDepthExceeded => ProblemKind::TooDeep,
-            kind => ProblemKind::Syntax { message: lower_first(&kind.to_string()), hint: advice(kind) },
+        let kind = if matches!(error.kind(), ParseErrorKind::NestingDepthExceeded) {
+            ProblemKind::TooDeep
+        } else {
+            let message = lower_first(&error.kind().to_string());
+            ProblemKind::Syntax { message, hint: advice(error.kind()) }
         };
         self.report(error.range().start, kind);
     }
@@ -345,38 +242,6 @@ fn name(value: &ast::Value<'_>) -> &'static str {
 fn lower_first(text: &str) -> String {
     let mut characters = text.chars();
     characters.next().map(|first| first.to_lowercase().chain(characters).collect()).unwrap_or_default()
-}
-
-fn advice(kind: &ParseErrorKind) -> Option<&'static str> {
-    match kind {
-        ParseErrorKind::ExpectedComma => Some("put a comma between the two"),
-        ParseErrorKind::SingleQuotedStringsNotAllowed => Some("use double quotes"),
-        ParseErrorKind::UnexpectedWord
-        | ParseErrorKind::UnexpectedToken
-        | ParseErrorKind::ExpectedStringObjectProperty => Some("put it in double quotes"),
-        ParseErrorKind::UnterminatedArray => Some("close the list with ]"),
-        ParseErrorKind::UnterminatedObject => Some("close the object with }"),
-        ParseErrorKind::UnterminatedCommentBlock => Some("close the comment with */"),
-        ParseErrorKind::MultipleRootJsonValues => Some("put everything into one object"),
-        ParseErrorKind::BareDecimalPointNumbersNotAllowed
-        | ParseErrorKind::CommentsNotAllowed
-        | ParseErrorKind::ExpectedColonAfterObjectKey
-        | ParseErrorKind::ExpectedDigit
-        | ParseErrorKind::ExpectedDigitFollowingNegativeSign
-        | ParseErrorKind::ExpectedObjectValue
-        | ParseErrorKind::ExpectedPlusMinusOrDigitInNumberLiteral
-        | ParseErrorKind::HexadecimalNumbersNotAllowed
-        | ParseErrorKind::NestingDepthExceeded
-        | ParseErrorKind::NonFiniteNumbersNotAllowed
-        | ParseErrorKind::String(_)
-        | ParseErrorKind::TrailingCommasNotAllowed
-        | ParseErrorKind::UnaryPlusNumbersNotAllowed
-        | ParseErrorKind::UnexpectedCloseBrace
-        | ParseErrorKind::UnexpectedCloseBracket
-        | ParseErrorKind::UnexpectedColon
-        | ParseErrorKind::UnexpectedComma
-        | ParseErrorKind::UnexpectedTokenInObject => None,
-    }
 }
 
 /// Turns byte offsets into places. Offsets that only grow cost one pass over the text in all.
