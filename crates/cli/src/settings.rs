@@ -2,6 +2,7 @@
 //! It decides nothing about servers (that is `derive`) and watches nothing but in `watch`.
 
 mod diagnostic;
+pub(crate) mod edit;
 mod excerpt;
 mod paths;
 mod read;

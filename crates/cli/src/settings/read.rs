@@ -1,8 +1,8 @@
 //! What does one file say right now? Opens it without blocking, bounds it, and turns its bytes into a [`SourceFile`],
 //! by the failure table of the settings documentation. It decides nothing about servers.
 
-mod bytes;
-mod document;
+pub(super) mod bytes;
+pub(super) mod document;
 mod dotenv;
 mod findings;
 

@@ -12,6 +12,7 @@ use jsonc_parser::{
 };
 use serde_json::{Map, Number, Value};
 
+pub(crate) use self::mend::strict;
 use self::mend::{Mended, advice};
 use crate::settings::source::{Place, Positions};
 
@@ -154,7 +155,7 @@ impl<'a> Reader<'a> {
                 | ast::Value::BooleanLit(_)
                 | ast::Value::NullKeyword(_)),
             ) => {
-                self.report(other.range().start, ProblemKind::RootNotObject { found: name(other) });
+                self.report(other.range().start, ProblemKind::RootNotObject { found: kind_of(other) });
                 None
             }
         }
@@ -228,7 +229,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn name(value: &ast::Value<'_>) -> &'static str {
+/// What a value is, in words.
+pub(crate) fn kind_of(value: &ast::Value<'_>) -> &'static str {
     match value {
         ast::Value::Array(_) => "a list",
         ast::Value::StringLit(_) => "a text",

@@ -7,6 +7,22 @@ use jsonc_parser::{
     errors::{ParseError, ParseErrorKind},
 };
 
+/// JSON with comments and trailing commas, and nothing else beyond JSON.
+pub(crate) fn strict() -> ParseOptions {
+    ParseOptions {
+        allow_comments: true,
+        allow_trailing_commas: true,
+        allow_loose_object_property_names: false,
+        allow_missing_commas: false,
+        allow_single_quoted_strings: false,
+        allow_hexadecimal_numbers: false,
+        allow_unary_plus_numbers: false,
+        allow_bare_decimal_point_numbers: false,
+        allow_non_finite_numbers: false,
+        allow_extended_string_escapes: false,
+    }
+}
+
 /// The text with what was wrong painted over in place, so that a second problem is found at its own offset.
 pub(super) struct Mended {
     pub(super) text: String,
@@ -18,21 +34,7 @@ const MEND_UP_TO: usize = 256 * 1024;
 
 impl Mended {
     pub(super) fn new(text: &str) -> Self {
-        Self {
-            text: text.to_owned(),
-            options: ParseOptions {
-                allow_comments: true,
-                allow_trailing_commas: true,
-                allow_loose_object_property_names: false,
-                allow_missing_commas: false,
-                allow_single_quoted_strings: false,
-                allow_hexadecimal_numbers: false,
-                allow_unary_plus_numbers: false,
-                allow_bare_decimal_point_numbers: false,
-                allow_non_finite_numbers: false,
-                allow_extended_string_escapes: false,
-            },
-        }
+        Self { text: text.to_owned(), options: strict() }
     }
 
     /// Paints over one problem; `false` where it cannot.
