@@ -219,12 +219,13 @@ async fn an_edit_that_undoes_a_failed_one_leaves_nothing_to_retry() {
 #[tokio::test(start_paused = true)]
 async fn a_key_that_needs_a_restart_is_told_and_changes_nothing_now_or_with_a_later_edit() {
     let root = |command: &str, mini: &str| settings(json!({"mcp": {"serverCommand": command}, "mini": mini}));
-    let mut bench = Bench::start_with(FakeCore::new(), root("one", "a=x"), root("one", "a=x")).await;
+    let mut bench = Bench::start_with(FakeCore::new(), root("x", "a=x"), root("x", "a=x")).await;
     bench.told().await;
-    bench.save(root("two", "a=x"));
+    bench.save(root("y", "a=x"));
     assert_eq!(bench.told().await, ["restart mcp.serverCommand"]);
-    bench.save(root("two", "a=y"));
+    bench.save(root("y", "a=y"));
     assert_eq!(bench.told().await, ["changed mini", "planned 2"]);
+    assert_eq!(bench.last_commit(), desired("a=y mcp=x"));
 }
 
 #[tokio::test(start_paused = true)]

@@ -300,6 +300,22 @@ async fn a_folder_that_is_replaced_at_once_is_still_watched() {
 }
 
 #[tokio::test]
+async fn a_folder_that_is_replaced_while_somebody_holds_it_open_is_still_watched() {
+    let mut bench = Bench::new();
+    let folder = bench.at("home/.qwen");
+    fs::create_dir(&folder).unwrap();
+    bench.start(50).await;
+    // Its own removal is not reported before it is closed.
+    let held = fs::File::open(&folder).unwrap();
+    fs::remove_dir(&folder).unwrap();
+    write(&bench.user(), 1);
+    bench.until_version(1).await;
+    write(&bench.user(), 2);
+    bench.until_version(2).await;
+    drop(held);
+}
+
+#[tokio::test]
 async fn files_and_folders_that_are_made_after_the_start_are_seen() {
     let mut bench = Bench::new();
     bench.start(50).await;
