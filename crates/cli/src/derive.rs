@@ -13,6 +13,7 @@ mod words;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fmt,
     sync::Arc,
     time::Duration,
 };
@@ -24,13 +25,13 @@ use qwen_settings_schema as schema;
 use self::{gate::Settings, weigh::Weighing};
 use crate::settings::{Diagnostic, Snapshot, SourceId};
 
-pub use launch::{ApproveMcp, Fixed, Flags, Launch, Screen, ServerSources, Yolo};
+pub use launch::{ApproveMcp, Fixed, Flags, Held, Launch, Screen, ServerSources, Yolo};
 pub use row::{
     Loser, Promptable, ReadVariable, Row, RowApproval, ShadowedBy, Source, Transport, VariableState, Written,
 };
 
 /// What the files and flags mean.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Derived {
     /// Every name that stands in a file that counts, exactly one row each, in the order in which entries open.
     pub rows: IndexMap<ServerName, Row>,
@@ -69,6 +70,19 @@ impl Default for Derived {
             options: Options::default(),
             merged: Arc::new(schema::merge(&[])),
         }
+    }
+}
+
+impl fmt::Debug for Derived {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The merged settings may hold secrets.
+        f.debug_struct("Derived")
+            .field("rows", &self.rows)
+            .field("gating", &self.gating)
+            .field("folder", &self.folder)
+            .field("unreadable", &self.unreadable)
+            .field("promptable", &self.promptable)
+            .finish_non_exhaustive()
     }
 }
 

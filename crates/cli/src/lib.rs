@@ -26,7 +26,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 pub use derive::{
-    ApproveMcp, AutoReload, Derived, Fixed, Flags, FolderQuestion, Launch, Loser, Options, Promptable,
+    ApproveMcp, AutoReload, Derived, Fixed, Flags, FolderQuestion, Held, Launch, Loser, Options, Promptable,
     ReadVariable, Row, RowApproval, Screen, ServerSources, ShadowedBy, Source, Transport, VariableState,
     WatchMode, Written, Yolo, derive,
 };

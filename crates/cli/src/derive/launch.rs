@@ -3,14 +3,18 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fmt,
     sync::Arc,
 };
 
 use qwen_core::{Decision, LaunchBound, ServerName};
+use qwen_settings_schema::{Setting, restricting};
 use serde_json::Value;
 
 use super::{candidates, decide};
-use crate::settings::{Broken, Environment, Origin, Paths, Snapshot, SourceId, is_inside};
+use crate::settings::{
+    Broken, Environment, Origin, Paths, Snapshot, SourceFile, SourceId, as_written, is_inside,
+};
 
 /// The command line as values.
 #[derive(Clone, Debug)]
@@ -103,13 +107,32 @@ pub struct Launch {
     pub fixed: BTreeMap<SourceId, Fixed>,
 }
 
-/// What one file said at start about the keys of ours that need a restart; `None` where it said nothing.
-#[derive(Clone, PartialEq, Debug, Default)]
+/// What one file said at start about the keys of ours that need a restart.
+#[derive(Clone, PartialEq, Debug)]
 pub struct Fixed {
     /// `mcp.serverCommand`
-    pub server_command: Option<Value>,
+    pub server_command: Held,
     /// `security.folderTrust.enabled`
-    pub folder_trust: Option<Value>,
+    pub folder_trust: Held,
+}
+
+/// The value of a key that needs a restart.
+#[derive(Clone, PartialEq)]
+pub enum Held {
+    /// What the file said at start; `None` where it said nothing.
+    AtStart(Option<Value>),
+    /// The file said nothing that could be used: what it says once it is mended counts.
+    Live,
+}
+
+impl fmt::Debug for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A command line may hold secrets.
+        f.write_str(match self {
+            Self::AtStart(_) => "AtStart(•••)",
+            Self::Live => "Live",
+        })
+    }
 }
 
 /// The settings files, from the lowest scope up.
@@ -155,7 +178,7 @@ impl Launch {
             | SourceId::Approvals
             | SourceId::TrustedFolders => false,
         });
-        let entries = |source: &Arc<crate::settings::SourceFile>| {
+        let entries = |source: &Arc<SourceFile>| {
             candidates::of_source(source).map(|entry| (entry.name.clone(), entry.hash())).collect()
         };
         in_project.map(|source| (source.id, entries(source))).collect()
@@ -208,11 +231,11 @@ fn fixed(at_start: &Snapshot) -> BTreeMap<SourceId, Fixed> {
     files
         .filter(|file| file.broken != Some(Broken::Empty))
         .map(|file| {
-            let fixed = Fixed {
-                server_command: file.root.pointer("/mcp/serverCommand").cloned(),
-                folder_trust: file.root.pointer("/security/folderTrust/enabled").cloned(),
-            };
-            (file.id, fixed)
+            let at_start = |key: &[&str]| Held::AtStart(file.root.pointer(&pointer(key)).cloned());
+            let was_wrong =
+                as_written(file).is_some_and(|written| restricting(&written).folder_trust == Setting::Wrong);
+            let folder_trust = if was_wrong { Held::Live } else { at_start(FOLDER_TRUST) };
+            (file.id, Fixed { server_command: at_start(SERVER_COMMAND), folder_trust })
         })
         .collect()
 }
@@ -220,22 +243,28 @@ fn fixed(at_start: &Snapshot) -> BTreeMap<SourceId, Fixed> {
 impl Fixed {
     /// The document with what needs a restart as it was at start.
     pub(super) fn hold(&self, root: &Arc<Value>) -> Arc<Value> {
-        let keys: [(&[&str], &Option<Value>); 2] = [
-            (&["mcp", "serverCommand"], &self.server_command),
-            (&["security", "folderTrust", "enabled"], &self.folder_trust),
-        ];
-        let differs = |(key, fixed): &(&[&str], &Option<Value>)| {
-            root.pointer(&format!("/{}", key.join("/"))) != fixed.as_ref()
-        };
-        if !keys.iter().any(differs) {
+        let keys = [(SERVER_COMMAND, &self.server_command), (FOLDER_TRUST, &self.folder_trust)];
+        let held = keys.into_iter().filter_map(|(key, held)| match held {
+            Held::AtStart(value) => Some((key, value.as_ref())),
+            Held::Live => None,
+        });
+        let changed: Vec<_> = held.filter(|(key, value)| root.pointer(&pointer(key)) != *value).collect();
+        if changed.is_empty() {
             return Arc::clone(root);
         }
         let mut held = (**root).clone();
-        for (key, fixed) in keys {
-            put(&mut held, key, fixed.as_ref());
+        for (key, value) in changed {
+            put(&mut held, key, value);
         }
         Arc::new(held)
     }
+}
+
+const SERVER_COMMAND: &[&str] = &["mcp", "serverCommand"];
+const FOLDER_TRUST: &[&str] = &["security", "folderTrust", "enabled"];
+
+fn pointer(key: &[&str]) -> String {
+    key.iter().flat_map(|segment| ["/", segment]).collect()
 }
 
 fn put(node: &mut Value, key: &[&str], value: Option<&Value>) {

@@ -10,6 +10,11 @@ use std::{
 
 use super::source::{Origin, SourceId, SourceSpec};
 
+#[cfg(windows)]
+const HOME: &str = "USERPROFILE";
+#[cfg(not(windows))]
+const HOME: &str = "HOME";
+
 /// The process's surroundings as a value: read once at start and passed on, so that everything else is told them.
 #[derive(Clone, Default)]
 pub struct Environment {
@@ -29,10 +34,11 @@ impl Environment {
     /// # Errors
     /// The working folder or the executable cannot be found.
     pub fn of_process() -> Result<Self, std::io::Error> {
-        let variables = std::env::vars_os()
+        let variables: BTreeMap<String, String> = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect();
-        let home = std::env::home_dir().filter(|home| home.is_absolute());
+        // What the variable says and nothing else, so that `~` means what a shell makes of it.
+        let home = variables.get(HOME).map(PathBuf::from).filter(|home| home.is_absolute());
         Ok(Self { variables, home, exe: std::env::current_exe()?, cwd: std::env::current_dir()? })
     }
 

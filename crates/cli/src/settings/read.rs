@@ -13,7 +13,7 @@ use std::{
     sync::Arc,
 };
 
-use qwen_approvals::Records;
+use qwen_approvals::{Corrupt, Records};
 use qwen_settings_schema as schema;
 use serde_json::{Map, Value};
 
@@ -132,8 +132,10 @@ fn content(
     read: &Result<Option<Vec<u8>>, ReadError>,
 ) -> Content {
     match (id, read) {
-        (SourceId::Approvals, Ok(Some(bytes))) => Content::Records(Arc::new(Records::parse(bytes).0)),
-        (SourceId::Approvals, Ok(None) | Err(_)) => Content::Records(Arc::default()),
+        (SourceId::Approvals, Ok(Some(bytes))) if broken.is_none() => {
+            Content::Records(Arc::new(Records::parse(bytes).0))
+        }
+        (SourceId::Approvals, _) => Content::Records(Arc::default()),
         (SourceId::TrustedFolders, _) => Content::Folders(match (broken, root) {
             (None, Value::Object(record)) => FolderRules::of(record),
             (_, _) => FolderRules::Unreadable,
@@ -215,6 +217,10 @@ impl Said {
             let found = findings::of_root(path, kind, &Value::Object(recovered), &document.positions);
             diagnostics.extend(found.into_iter().filter(|found| !lines.contains(&found.line)));
         }
+        if let Some(problem) = unusable_record(id, text).filter(|_| document.root.is_some()) {
+            diagnostics.push(findings::of_record(path, &problem));
+            return Self { presence, good: None, diagnostics };
+        }
         let positions = document.positions;
         let good = document.root.map(|root| {
             let Some(kind) = kind else { return root };
@@ -230,6 +236,16 @@ impl Said {
         diagnostics.sort_by_key(|said| (said.line, said.column, said.severity));
         Self { presence, good: good.map(|root| (root, positions)), diagnostics }
     }
+}
+
+/// The record of decisions has one reader, which is stricter than we are.
+fn unusable_record(id: SourceId, text: &str) -> Option<Corrupt> {
+    if id == SourceId::Approvals { Records::parse(text.as_bytes()).1 } else { None }
+}
+
+/// The document as it stands in the text that counts, before anything in it was mended.
+pub(crate) fn as_written(file: &SourceFile) -> Option<Value> {
+    document::parse(file.positions.text()).root.map(Value::Object)
 }
 
 /// A restricting key with a wrong type counts as what it was when it was last good, else at its strictest.

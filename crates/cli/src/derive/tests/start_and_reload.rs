@@ -39,6 +39,38 @@ fn what_needs_a_restart_stays_as_it_was_at_start() {
 }
 
 #[test]
+fn a_trust_check_of_the_wrong_type_is_on_until_it_is_mended() {
+    let settings = |enabled: Value| json!({"security": {"folderTrust": {"enabled": enabled}}, "mcpServers": {"a": {"command": "srv"}}});
+    for wrong in [json!("false"), json!(null), json!(0)] {
+        let site = Site::new().file("home/.qwen/settings.json", settings(wrong));
+        let (mut running, derived) = site.start();
+        assert_eq!(site.verdicts(&derived), "a untrusted_folder");
+        site.write("home/.qwen/settings.json", &settings(json!(false)).to_string());
+        assert_eq!(site.verdicts(&site.reload(&mut running, &derived)), "a connect");
+    }
+    let site = Site::new()
+        .file("home/.qwen/settings.json", json!({"security": 5, "mcpServers": {"a": {"command": "srv"}}}));
+    assert_eq!(site.verdicts(&site.start().1), "a untrusted_folder");
+}
+
+#[test]
+fn no_debug_output_shows_what_stands_in_a_file() {
+    let secret = "s3cret-of-the-file";
+    let site = Site::new()
+        .env("TOK", secret)
+        .file("home/.qwen/settings.json", json!({
+            "env": {"T": secret}, "mcp": {"serverCommand": format!("x --token {secret}")},
+            "mcpServers": {"a": {"command": "srv", "env": {"T": secret}}, "r": {"url": format!("http://u:{secret}@h")}},
+        }))
+        .file("project/.mcp.json", json!({"mcpServers": {"p": {"command": "srv", "env": {"T": secret}}}}));
+    let (running, derived) = site.start();
+    let shown = format!("{derived:?} {:?} {:?}", running.launch, running.snapshot);
+    // Arguments of core's own values are not secrets by type; nothing else may show.
+    let shown = shown.replace(&format!("args: [\"--token\", \"{secret}\"]"), "");
+    assert!(!shown.contains(secret), "{shown}");
+}
+
+#[test]
 fn an_entry_that_becomes_invalid_no_longer_says_what_to_run() {
     let site = Site::new().file("home/.qwen/settings.json", json!({"mcpServers": {"a": {"command": "srv"}}}));
     let (mut running, derived) = site.start();

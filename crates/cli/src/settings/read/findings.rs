@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use qwen_approvals::Corrupt;
 use qwen_settings_schema as schema;
 use serde_json::Value;
 
@@ -36,6 +37,13 @@ pub(super) fn blank(path: Option<&Path>) -> Diagnostic {
     let message = "the file is empty and counts as an empty object".to_owned();
     Diagnostic::new(path, Severity::Warning, "empty", message)
         .hint(Some("write {} into it, or remove it".to_owned()))
+}
+
+/// Nothing in a record that cannot be read counts as a decision.
+pub(super) fn of_record(path: Option<&Path>, problem: &Corrupt) -> Diagnostic {
+    let message = format!("the record of approvals is {problem}, so nothing in it counts");
+    Diagnostic::new(path, Severity::Error, "corrupt", message)
+        .hint(Some("mend it, or decide again: the next decision sets it aside".to_owned()))
 }
 
 /// What is wrong with the text.

@@ -165,7 +165,12 @@ fn records_that_cannot_be_read_decide_nothing_whatever_they_said_before() {
     assert_eq!(verdict(&before), FolderVerdict::Trusted);
     assert_eq!(verdict(&reload(&before, "{")), FolderVerdict::Distrusted);
     assert_eq!(verdict(&reload(&before, "{}")), FolderVerdict::NoRule);
-    assert!(matches!(at_start(SourceId::Approvals, "{").broken, Some(Broken::Empty)));
+    for text in ["{", "[]", "{\"/p\": {},}"] {
+        let file = at_start(SourceId::Approvals, text);
+        assert!(matches!(file.broken, Some(Broken::Empty)), "{text}");
+        assert_eq!(file.diagnostics[0].severity, Severity::Error);
+    }
+    assert_eq!(at_start(SourceId::Approvals, "{\"/p\": {}} // note").broken, None);
 }
 
 #[test]
@@ -294,7 +299,7 @@ proptest::proptest! {
         let mut text = String::from(if mark { "\u{feff}" } else { "" });
         laid_out(&value, &mut noise.into_iter(), &mut text);
         // A file whose keys are names is judged by no schema, so that all of it counts.
-        let file = at_start(SourceId::Approvals, &text);
+        let file = at_start(SourceId::TrustedFolders, &text);
         proptest::prop_assert_eq!(&*file.root, &value, "{}", text);
     }
 
