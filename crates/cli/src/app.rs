@@ -1,17 +1,29 @@
 //! How are the parts put together? The only file that names a constructor: it reads the process's surroundings, finds
 //! the files, reads them once, and hands out the borders of the libraries as trait objects.
 
-use std::{path::Path, sync::Arc};
+mod session;
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use qwen_approvals::{ApprovalStore, FileStore};
-use qwen_core::{LaunchBound, Pattern, ServerName};
+use qwen_core::{Client, Config, DirectConnector, Guard, LaunchBound, Manager, Pattern, ProcessEnv, ServerName};
 use qwen_settings_schema::SettingsSchema;
+use serde_json::Value;
+use tokio::runtime::Runtime;
+
+pub(crate) use session::Session;
 
 use crate::{
     args::{ColorChoice, Global},
-    derive::{ApproveMcp, Derived, Flags, Launch, Screen, ServerSources, Yolo, derive},
+    derive::{ApproveMcp, Derived, Flags, Launch, Promptable, Screen, ServerSources, Yolo, derive},
     exit::Exit,
-    settings::{Environment, Origin, PathError, Paths, ProjectRoot, Snapshot, load},
+    question::{Question, Surroundings, render_question},
+    sessions::Sessions,
+    settings::{Environment, Origin, PathError, Paths, ProjectRoot, SettingsWatcher, Snapshot, WatchOptions, load},
     text::Paint,
     words::Background,
 };
@@ -38,6 +50,15 @@ pub(crate) enum StartError {
     /// The files of this session cannot be where they are.
     #[error(transparent)]
     Paths(#[from] PathError),
+    /// A server that this session started would start the session again.
+    #[error(
+        "start a session in {} below another one of the same project: a server entry there starts qwen itself",
+        root.display()
+    )]
+    Nested {
+        /// The project.
+        root: PathBuf,
+    },
 }
 
 impl StartError {
@@ -46,9 +67,8 @@ impl StartError {
         match self {
             Self::Surroundings(_) => Exit::Failed,
             Self::Paths(PathError::InsideProject { .. } | PathError::NoHome) => Exit::Configuration,
-            Self::Paths(PathError::NoProjectFolder { .. } | PathError::ProjectIsNoFolder { .. }) => {
-                Exit::Usage
-            }
+            Self::Paths(PathError::NoProjectFolder { .. } | PathError::ProjectIsNoFolder { .. })
+            | Self::Nested { .. } => Exit::Usage,
         }
     }
 }
@@ -102,6 +122,101 @@ impl App {
         self.launch.paths.root.as_path()
     }
 
+    /// The sessions that run on this machine.
+    pub(crate) fn sessions(&self) -> Option<Sessions> {
+        Sessions::of(&self.launch.environment)
+    }
+
+    /// Refuses a session that a server of a session of the same project starts: it would start itself for ever.
+    ///
+    /// # Errors
+    /// This process is such a one.
+    pub(crate) fn refuse_inside_own_session(&self) -> Result<(), StartError> {
+        let environment = &self.launch.environment;
+        let depth: u32 = environment.get(DEPTH).and_then(|depth| depth.parse().ok()).unwrap_or(0);
+        // Who does not say of which project it is may be of this one.
+        let same = environment.get(ABOVE).is_none_or(|above| Path::new(above) == self.root());
+        if depth > 0 && same {
+            return Err(StartError::Nested { root: self.root().to_path_buf() });
+        }
+        Ok(())
+    }
+
+    /// What drives everything that waits.
+    ///
+    /// # Errors
+    /// The system gives no threads.
+    pub(crate) fn runtime(&self) -> Result<Runtime, StartError> {
+        tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .map_err(StartError::Surroundings)
+    }
+
+    /// What ends every child when this process ends, however that happens: also on a panic, of which a session could
+    /// not recover.
+    pub(crate) fn guard(&self) -> Guard {
+        let guard = Guard::start(own_executable(&self.launch.environment)).unwrap_or_else(|error| {
+            tracing::warn!(%error, "the guard process could not be started; a kill -9 may leave servers behind");
+            Guard::without_process()
+        });
+        let hook_guard = guard.clone();
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            before(panic);
+            hook_guard.kill_all_groups();
+            std::process::exit(PANICKED);
+        }));
+        guard
+    }
+
+    /// A session of core that connects nothing yet.
+    pub(crate) fn config(&self, guard: Guard) -> Arc<dyn Config> {
+        let environment = &self.launch.environment;
+        let vars = environment.variables.iter().map(|(name, value)| (name.clone(), value.clone()));
+        let keys = model_keys(&self.derived().merged.value);
+        let mut env = ProcessEnv::from_parent(vars, self.root().to_path_buf(), &keys);
+        let above = (ABOVE.to_owned(), self.root().display().to_string());
+        for list in [&mut env.full, &mut env.restricted] {
+            list.retain(|(name, _)| name != ABOVE);
+            list.push(above.clone());
+        }
+        let client =
+            Client { name: "qwen".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
+        Arc::new(Manager::new(self.bound().clone(), Arc::new(DirectConnector::new(env, guard, client))))
+    }
+
+    /// Watches every file.
+    pub(crate) async fn watcher(&self, derived: &Derived) -> SettingsWatcher {
+        SettingsWatcher::start(WatchOptions {
+            sources: self.sources(),
+            booted: self.snapshot.clone(),
+            mode: derived.options.watch,
+            debounce: derived.options.debounce,
+        })
+        .await
+    }
+
+    fn sources(&self) -> Vec<crate::settings::SourceSpec> {
+        self.launch.paths.sources(&self.launch.flags.mcp_config)
+    }
+
+    /// The question about an entry, as text for a stream.
+    pub(crate) fn question(&self, asked: &Promptable, stream: &impl io::IsTerminal) -> String {
+        let folder = self.root();
+        let project_file = |text: &str| {
+            let path = folder.join(text);
+            (path.starts_with(folder) && path.is_file()).then_some(path)
+        };
+        let previous = self.store.previous(folder, asked.name.as_str(), asked.written.value());
+        let around = Surroundings {
+            project_file: &project_file,
+            since_last: previous.as_ref().map(crate::question::since_last),
+        };
+        render_question(&Question::about(asked, around), self.paint(stream))
+    }
+
     /// Whether output to a stream is coloured.
     pub(crate) fn paint(&self, stream: &impl std::io::IsTerminal) -> Paint {
         let no_color = self.launch.environment.get("NO_COLOR").is_some();
@@ -117,6 +232,35 @@ impl App {
     pub(crate) fn bound(&self) -> &LaunchBound {
         &self.launch.flags.bound
     }
+}
+
+/// How many `qwen` processes stand above this one; core counts it.
+const DEPTH: &str = "QWEN_MCP_DEPTH";
+/// The project of the session above this process.
+const ABOVE: &str = "QWEN_MCP_ROOT";
+/// The exit code of a Rust program that panicked.
+const PANICKED: i32 = 101;
+
+/// This executable, also after it was replaced by an upgrade.
+fn own_executable(environment: &Environment) -> PathBuf {
+    if cfg!(target_os = "linux") { PathBuf::from("/proc/self/exe") } else { environment.exe.clone() }
+}
+
+/// The variables that settings name as keys of models (`envKey`); no server gets them.
+fn model_keys(fields: &serde_json::Map<String, Value>) -> Vec<String> {
+    let mut keys = Vec::new();
+    // A server entry may use the same word for something of its own.
+    for (name, value) in fields.iter().filter(|(name, _)| *name != "mcpServers") {
+        match value {
+            Value::String(key) if name == "envKey" => keys.push(key.clone()),
+            Value::Object(below) => keys.extend(model_keys(below)),
+            Value::Array(items) => {
+                keys.extend(items.iter().filter_map(Value::as_object).flat_map(model_keys));
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+    keys
 }
 
 /// What the command line means. Relative paths are relative to the process's folder, not to `--cwd`.

@@ -29,7 +29,7 @@ pub(crate) struct Cli {
 }
 
 /// Flags that may stand anywhere on the command line.
-#[derive(Args, Debug, Default)]
+#[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
     /// Work in this folder; it is the project root

@@ -5,20 +5,34 @@ mod demo_server;
 mod plan;
 mod settings;
 mod trust;
+mod watch;
 
 use crate::{
-    args::{Cli, Command, McpCommand},
+    args::{Cli, Command, Global, McpCommand, WatchArgs},
     exit::Exit,
 };
 
 /// Does what the command line asks for.
-pub(crate) fn run(cli: Cli) -> Exit {
+pub(crate) fn run(cli: &Cli) -> Exit {
     let global = &cli.global;
     match &cli.command {
-        Some(Command::DemoServer(args)) => demo_server::run(args),
-        Some(Command::Mcp(McpCommand::Plan(args))) => plan::run(global, args),
+        None => watch::run(global, &WatchArgs::default()),
+        Some(Command::Mcp(command)) => mcp(global, command),
         Some(Command::Settings(command)) => settings::run(global, command),
         Some(Command::Trust(args)) => trust::run(global, args),
-        Some(Command::Mcp(_) | Command::Trust(_) | Command::Demo(_)) | None => Exit::Failed,
+        Some(Command::Demo(args)) => demo::run(global, args),
+        Some(Command::DemoServer(args)) => demo_server::run(args),
+    }
+}
+
+fn mcp(global: &Global, command: &McpCommand) -> Exit {
+    match command {
+        McpCommand::Watch(args) => watch::run(global, args),
+        McpCommand::Plan(args) => plan::run(global, args),
+        McpCommand::List(_)
+        | McpCommand::Approve(_)
+        | McpCommand::Reject(_)
+        | McpCommand::Approvals(_)
+        | McpCommand::Reconnect(_) => Exit::Failed,
     }
 }

@@ -17,6 +17,7 @@ mod hot_reload;
 mod output;
 mod question;
 mod row;
+mod sessions;
 mod settings;
 mod text;
 mod words;
@@ -41,6 +42,7 @@ pub use settings::{
 /// Runs the command that the process's arguments name and gives its exit code.
 #[must_use]
 pub fn main() -> ExitCode {
+    qwen_core::run_guard_if_asked(std::env::args_os());
     let cli = match args::Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
@@ -49,5 +51,5 @@ pub fn main() -> ExitCode {
             return ExitCode::from(if error.use_stderr() { exit::Exit::Usage } else { exit::Exit::Ok });
         }
     };
-    commands::run(cli).into()
+    commands::run(&cli).into()
 }

@@ -170,6 +170,29 @@ fn field(name: &str, value: &Value) -> Field {
     Field { name: name.to_owned(), lines }
 }
 
+/// What the record says about the last decision, as the question shows it.
+pub(crate) fn since_last(previous: &qwen_approvals::Previous) -> SinceLast {
+    let changes = previous.changes.as_deref().unwrap_or_default();
+    SinceLast {
+        decision: match previous.verdict {
+            qwen_approvals::Verdict::Approve => "approved",
+            qwen_approvals::Verdict::Reject => "rejected",
+        },
+        time: previous.time.clone(),
+        changes: changes
+            .iter()
+            .map(|change| FieldChange {
+                kind: match change.change {
+                    qwen_approvals::Change::Added => ChangeKind::Added,
+                    qwen_approvals::Change::Removed => ChangeKind::Removed,
+                    qwen_approvals::Change::Changed => ChangeKind::Changed,
+                },
+                field: change.path.join("."),
+            })
+            .collect(),
+    }
+}
+
 /// A text whose ends cannot be seen gets quotes.
 fn unmistakable(text: String) -> String {
     if text.trim() == text && !text.is_empty() { text } else { format!("\"{text}\"") }

@@ -6,7 +6,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::text::shell_word;
+use crate::{
+    app::App,
+    args::{DemoArgs, Global, WatchArgs},
+    exit::Exit,
+    output,
+    settings::Environment,
+    text::shell_word,
+};
 
 /// The folders of a playground.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -30,6 +37,25 @@ pub(crate) enum PlaygroundError {
         /// Why.
         source: io::Error,
     },
+}
+
+/// Makes the playground, says what to type, and runs a session in it.
+pub(crate) fn run(global: &Global, args: &DemoArgs) -> Exit {
+    let environment = match Environment::of_process() {
+        Ok(environment) => environment,
+        Err(error) => return output::fail(&error, Exit::Failed),
+    };
+    let playground = match make(args.dir.as_deref()) {
+        Ok(playground) => playground,
+        Err(error) => return output::fail(&error, Exit::Failed),
+    };
+    output::print(&playground.instructions(&environment.exe));
+    let global = Global { cwd: Some(playground.project.clone()), ..global.clone() };
+    match App::open_in(playground.surroundings(environment), &global, super::watch::screen(&WatchArgs::default()))
+    {
+        Ok(app) => super::watch::run_app(&app, &WatchArgs::default()),
+        Err(error) => output::fail(&error, error.exit()),
+    }
 }
 
 /// Makes the playground in `folder`, or in a new temporary folder that is kept.
@@ -62,6 +88,16 @@ impl Playground {
         fs::create_dir_all(&self.project)?;
         write_new(&self.settings(), USER_SETTINGS)?;
         write_new(&self.mcp_json(), PROJECT_SERVERS)
+    }
+
+    /// The process's surroundings with the playground's home: decisions made here stay here.
+    fn surroundings(&self, mut environment: Environment) -> Environment {
+        let home = self.qwen_home.display().to_string();
+        environment.variables.insert("QWEN_HOME".to_owned(), home);
+        for elsewhere in ["QWEN_CODE_MCP_APPROVALS_PATH", "QWEN_CODE_TRUSTED_FOLDERS_PATH"] {
+            environment.variables.remove(elsewhere);
+        }
+        environment
     }
 
     fn settings(&self) -> PathBuf {

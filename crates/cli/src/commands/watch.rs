@@ -1,0 +1,319 @@
+//! `qwen mcp watch`: a session without a screen. Connects, watches, reloads, tells each thing that happens, asks on a
+//! terminal, and ends with nothing left behind.
+
+mod asking;
+mod signals;
+mod stdin;
+mod teller;
+mod writer;
+
+use std::{
+    io,
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use qwen_core::Status;
+use tokio::sync::{mpsc, oneshot, watch};
+
+use self::{
+    asking::{Asked, Asking, FolderWord, Reply},
+    signals::{HangupMeans, Signals, Told, hangup_means},
+    stdin::Typed,
+    teller::{Facts, Teller},
+    writer::Writer,
+};
+use crate::{
+    app::{App, Session, StartError},
+    args::{Global, WatchArgs},
+    derive::{Derived, Promptable, Screen, Yolo},
+    events::{EndReason, Event, Started, human_line, json_line},
+    exit::Exit,
+    hot_reload::{CliEvent, NoticeCode},
+    output,
+    settings::Seen,
+    text::Paint,
+};
+
+/// How long servers get at the end of the session.
+const TEARDOWN: Duration = Duration::from_secs(5);
+/// How long a slow reader gets for the last lines.
+const LAST_LINES: Duration = Duration::from_secs(1);
+
+/// How what happens is told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Form {
+    Json,
+    Human(Paint),
+}
+
+/// Runs a session until it is told to end.
+pub(crate) fn run(global: &Global, args: &WatchArgs) -> Exit {
+    match App::open(global, screen(args)) {
+        Ok(app) => run_app(&app, args),
+        Err(error) => output::fail(&error, error.exit()),
+    }
+}
+
+/// Whether somebody can be asked.
+pub(crate) fn screen(args: &WatchArgs) -> Screen {
+    if !args.json && stdin::is_a_person() { Screen::Interactive } else { Screen::Headless }
+}
+
+/// The same in an app that is open.
+pub(crate) fn run_app(app: &App, args: &WatchArgs) -> Exit {
+    match watch(app, args) {
+        Ok(()) => Exit::Ok,
+        Err(error) => output::fail(&error, error.exit()),
+    }
+}
+
+fn watch(app: &App, args: &WatchArgs) -> Result<(), StartError> {
+    app.refuse_inside_own_session()?;
+    let runtime = app.runtime()?;
+    let guard = app.guard();
+    let done = runtime.block_on(async {
+        let signals = Signals::listen().map_err(StartError::Surroundings)?;
+        let form = if args.json { Form::Json } else { Form::Human(app.paint(&io::stdout())) };
+        let mut session = app.session(guard.clone()).await;
+        let (writer, broken) = Writer::start(io::stdout());
+        let typed = match app.launch.flags.screen {
+            Screen::Interactive => Some(stdin::read()),
+            Screen::Headless if args.stdin_close => Some(stdin::read()),
+            Screen::Headless => None,
+        };
+        let watching = Watching {
+            app,
+            form,
+            writer,
+            teller: Teller::default(),
+            asking: Asking::default(),
+            derived: session.reload.derived(),
+            seen: session.seen.clone(),
+            close_ends: if args.stdin_close { OnClose::End } else { OnClose::GoOn },
+        };
+        watching.run(&mut session, signals, broken, typed).await;
+        Ok(())
+    });
+    // What the polite way did not reach; the runtime is not needed for it.
+    guard.kill_all_groups();
+    runtime.shutdown_background();
+    done
+}
+
+/// What the end of stdin means.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum OnClose {
+    End,
+    GoOn,
+}
+
+/// The loop's state.
+struct Watching<'a> {
+    app: &'a App,
+    form: Form,
+    writer: Writer,
+    teller: Teller,
+    asking: Asking,
+    derived: watch::Receiver<Arc<Derived>>,
+    seen: watch::Receiver<Seen>,
+    close_ends: OnClose,
+}
+
+impl Watching<'_> {
+    async fn run(
+        mut self,
+        session: &mut Session,
+        mut signals: Signals,
+        mut broken: oneshot::Receiver<io::Error>,
+        mut typed: Option<mpsc::UnboundedReceiver<Typed>>,
+    ) {
+        let hangup = hangup_means();
+        let mut status = session.config.status();
+        self.tell(Event::Started(self.started(session)));
+        self.tell_yolo();
+        let mut derived = self.derived.clone();
+        let reason = loop {
+            self.ask();
+            tokio::select! {
+                biased;
+                told = signals.next() => match (told, hangup) {
+                    (Told::Interrupt, _) => break EndReason::Interrupt,
+                    (Told::Terminate, _) => break EndReason::Terminate,
+                    (Told::Hangup, HangupMeans::TheEnd) => break EndReason::Hangup,
+                    (Told::Hangup, HangupMeans::Reload) => session.reload_soon(),
+                },
+                _ = &mut broken => break EndReason::Quit,
+                Some(event) = session.events.recv() => self.happened(event),
+                Ok(()) = status.changed() => self.status(&mut status, session),
+                Ok(()) = derived.changed() => {}
+                said = next_line(&mut typed) => match said {
+                    Typed::Line(line) => self.answer(&line, session),
+                    Typed::Closed => {
+                        typed = None;
+                        if self.close_ends == OnClose::End {
+                            break EndReason::StdinClosed;
+                        }
+                    }
+                },
+            }
+        };
+        self.end(session, signals, reason).await;
+    }
+
+    /// Every file and server that the session starts with.
+    fn started(&self, session: &Session) -> Started {
+        let derived = self.derived.borrow();
+        let mut servers: Vec<_> = derived.rows.keys().cloned().collect();
+        servers.sort();
+        Started {
+            project_root: self.app.root().to_path_buf(),
+            pid: std::process::id(),
+            watched: session.watched.clone(),
+            servers,
+        }
+    }
+
+    fn tell(&self, event: Event) {
+        let now = unix_ms();
+        let line = match self.form {
+            Form::Json => json_line(&event, now),
+            Form::Human(paint) => human_line(&event, &clock(), paint),
+        };
+        if let Some(line) = line {
+            self.writer.line(line);
+        }
+    }
+
+    fn tell_yolo(&self) {
+        match self.app.launch.flags.yolo {
+            Yolo::Off => {}
+            Yolo::On => {
+                let message = "nobody is asked in this session: --yolo approves every undecided server";
+                output::note(&format!("qwen: {message}"));
+                self.tell(Event::Cli(CliEvent::Notice {
+                    code: NoticeCode::Yolo,
+                    message: message.to_owned(),
+                }));
+            }
+        }
+    }
+
+    fn happened(&mut self, event: CliEvent) {
+        let told = self.with_facts(|teller, facts| teller.happened(event, facts));
+        told.into_iter().for_each(|event| self.tell(event));
+    }
+
+    /// Tells a newer status, after everything that happened to files before it was published.
+    fn status(&mut self, status: &mut watch::Receiver<Arc<Status>>, session: &mut Session) {
+        loop {
+            let newest = Arc::clone(&status.borrow_and_update());
+            let mut heard = false;
+            while let Ok(event) = session.events.try_recv() {
+                heard = true;
+                self.happened(event);
+            }
+            if !heard {
+                let told = self.with_facts(|teller, facts| teller.status(&newest, facts));
+                told.into_iter().for_each(|event| self.tell(event));
+                return;
+            }
+        }
+    }
+
+    fn with_facts<T>(&mut self, tell: impl FnOnce(&mut Teller, Facts<'_>) -> T) -> T {
+        let derived = Arc::clone(&self.derived.borrow());
+        let snapshot = Arc::clone(&self.seen.borrow().snapshot);
+        let facts = Facts { derived: &derived, snapshot: &snapshot, root: self.app.root() };
+        tell(&mut self.teller, facts)
+    }
+
+    /// Shows the question that should stand now, where it is another one than before.
+    fn ask(&mut self) {
+        if self.app.launch.flags.screen == Screen::Headless {
+            return;
+        }
+        let derived = Arc::clone(&self.derived.borrow());
+        let was_open = self.asking.is_open();
+        match self.asking.next(&derived) {
+            Some(Asked::Folder) => output::note(&format!(
+                "\nDo you trust the files in {}? [y]es, [r]eject, [n]ot now",
+                self.app.root().display()
+            )),
+            Some(Asked::Server(asked)) => {
+                self.show(&asked);
+                output::note("Run it? [y]es, [a]ll that wait, [r]eject, [n]ot now");
+            }
+            Some(Asked::Servers(_)) => {}
+            None if was_open && !self.asking.is_open() => output::note("(no longer asked)"),
+            None => {}
+        }
+    }
+
+    fn show(&self, asked: &Promptable) {
+        output::note(&format!("\n{}", self.app.question(asked, &io::stderr())));
+    }
+
+    fn answer(&mut self, line: &str, session: &Session) {
+        let derived = Arc::clone(&self.derived.borrow());
+        match self.asking.answer(line, &derived) {
+            Reply::Decide(answers) => {
+                // The store may be locked for seconds, and the loop must go on meanwhile.
+                let reload = Arc::clone(&session.reload);
+                tokio::spawn(async move {
+                    for answer in answers {
+                        reload.decide(answer).await;
+                    }
+                });
+            }
+            Reply::Trust(word) => {
+                let rule = match word {
+                    FolderWord::Trust => super::trust::Rule::Trust,
+                    FolderWord::Distrust => super::trust::Rule::Distrust,
+                };
+                let record = super::trust::TrustRecord::at(&self.app.launch.paths.trusted_folders);
+                match record.set(self.app.root(), rule) {
+                    Ok(()) => {
+                        let reload = Arc::clone(&session.reload);
+                        tokio::spawn(async move { reload.look().await });
+                    }
+                    Err(error) => output::complain("record it", &error),
+                }
+            }
+            Reply::ShowAll(all) => {
+                all.iter().for_each(|asked| self.show(asked));
+                output::note("Run all of these? [y]es, [n]o");
+            }
+            Reply::Again => output::note("please answer y, a, r or n"),
+            Reply::NotNow | Reply::Nothing => {}
+        }
+    }
+
+    /// Ends every connection; a second signal does not wait for that.
+    async fn end(self, session: &mut Session, mut signals: Signals, reason: EndReason) {
+        tokio::select! {
+            () = session.shutdown(TEARDOWN) => {}
+            _ = signals.next() => session.guard.kill_all_groups(),
+        }
+        self.tell(Event::Ended(reason));
+        self.writer.finish(LAST_LINES);
+    }
+}
+
+async fn next_line(typed: &mut Option<mpsc::UnboundedReceiver<Typed>>) -> Typed {
+    match typed {
+        Some(lines) => lines.recv().await.unwrap_or(Typed::Closed),
+        None => std::future::pending().await,
+    }
+}
+
+/// Milliseconds since 1970.
+fn unix_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The time of day where this process runs.
+fn clock() -> String {
+    chrono::Local::now().format("%H:%M:%S").to_string()
+}

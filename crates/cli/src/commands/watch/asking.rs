@@ -1,0 +1,270 @@
+//! Which question is asked now, and what does an answer mean? The queue is recomputed from what waits at each moment;
+//! an answer names the server and the hash it was given for. It prints nothing and decides nothing by itself.
+
+use std::collections::BTreeSet;
+
+use qwen_approvals::{ApprovalHash, Verdict};
+use qwen_core::ServerName;
+
+use crate::{
+    derive::{Derived, FolderQuestion, Promptable},
+    hot_reload::Answer,
+};
+
+/// What a person is asked.
+#[derive(Clone, Debug)]
+pub(super) enum Asked {
+    /// Whether the project's folder is trusted.
+    Folder,
+    /// Whether a server may run.
+    Server(Box<Promptable>),
+    /// Whether all of these may run; each was shown.
+    Servers(Vec<Promptable>),
+}
+
+/// What is to be done with an answer.
+#[derive(Clone)]
+pub(super) enum Reply {
+    /// Record these decisions.
+    Decide(Vec<Answer>),
+    /// Record whether the folder is trusted.
+    Trust(FolderWord),
+    /// Nothing: it stays undecided and is not asked again in this session.
+    NotNow,
+    /// Show all of these before they are approved together.
+    ShowAll(Vec<Promptable>),
+    /// The answer was not understood.
+    Again,
+    /// Nothing was asked.
+    Nothing,
+}
+
+/// What was said about the folder.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum FolderWord {
+    /// It is trusted.
+    Trust,
+    /// It is not.
+    Distrust,
+}
+
+/// The question that stands and the ones that were put off.
+#[derive(Default)]
+pub(super) struct Asking {
+    current: Option<Asked>,
+    put_off: BTreeSet<(ServerName, String)>,
+    folder_put_off: bool,
+}
+
+impl Asking {
+    /// The question that should be shown now, if it is another one than before.
+    pub(super) fn next(&mut self, derived: &Derived) -> Option<Asked> {
+        if self.all_still_wait(derived) {
+            return None;
+        }
+        let wanted = self.wanted(derived);
+        if self.stands(wanted.as_ref()) {
+            return None;
+        }
+        self.current = wanted;
+        self.current.clone()
+    }
+
+    /// Whether a question stands.
+    pub(super) fn is_open(&self) -> bool {
+        self.current.is_some()
+    }
+
+    /// Takes a line that was typed.
+    pub(super) fn answer(&mut self, line: &str, derived: &Derived) -> Reply {
+        let Some(asked) = self.current.clone() else { return Reply::Nothing };
+        let word = line.trim().to_lowercase();
+        let reply = match asked {
+            Asked::Folder => match word.as_str() {
+                "y" | "yes" => Reply::Trust(FolderWord::Trust),
+                "r" | "reject" | "never" => Reply::Trust(FolderWord::Distrust),
+                "" | "n" | "no" | "not now" => {
+                    self.folder_put_off = true;
+                    Reply::NotNow
+                }
+                _ => Reply::Again,
+            },
+            Asked::Server(asked) => match word.as_str() {
+                "y" | "yes" => Reply::Decide(decisions([&*asked], Verdict::Approve)),
+                "a" | "all" => {
+                    let all: Vec<Promptable> = derived.promptable.values().cloned().collect();
+                    self.current = Some(Asked::Servers(all.clone()));
+                    return Reply::ShowAll(all);
+                }
+                "r" | "reject" => Reply::Decide(decisions([&*asked], Verdict::Reject)),
+                "" | "n" | "no" | "not now" => {
+                    self.put_off.insert((asked.name.clone(), asked.hash.clone()));
+                    Reply::NotNow
+                }
+                _ => Reply::Again,
+            },
+            Asked::Servers(all) => match word.as_str() {
+                "y" | "yes" => Reply::Decide(decisions(&all, Verdict::Approve)),
+                // Back to one at a time.
+                _ => Reply::NotNow,
+            },
+        };
+        match reply {
+            Reply::Again | Reply::ShowAll(_) => {}
+            Reply::Decide(_) | Reply::Trust(_) | Reply::NotNow | Reply::Nothing => self.current = None,
+        }
+        reply
+    }
+
+    /// Whether everything that was shown together still waits as it was shown.
+    fn all_still_wait(&self, derived: &Derived) -> bool {
+        match &self.current {
+            Some(Asked::Servers(all)) => all.iter().all(|shown| {
+                derived.promptable.get(&shown.name).is_some_and(|asked| asked.hash == shown.hash)
+            }),
+            Some(Asked::Folder | Asked::Server(_)) | None => false,
+        }
+    }
+
+    fn wanted(&self, derived: &Derived) -> Option<Asked> {
+        match derived.folder_question {
+            FolderQuestion::Ask if !self.folder_put_off => return Some(Asked::Folder),
+            FolderQuestion::Ask | FolderQuestion::Settled => {}
+        }
+        derived
+            .promptable
+            .values()
+            .find(|asked| !self.put_off.contains(&(asked.name.clone(), asked.hash.clone())))
+            .map(|asked| Asked::Server(Box::new(asked.clone())))
+    }
+
+    fn stands(&self, wanted: Option<&Asked>) -> bool {
+        match (&self.current, wanted) {
+            (None, None) | (Some(Asked::Folder), Some(Asked::Folder)) => true,
+            (Some(Asked::Server(now)), Some(Asked::Server(wanted))) => {
+                now.name == wanted.name && now.hash == wanted.hash
+            }
+            (None, Some(_)) | (Some(Asked::Folder | Asked::Server(_) | Asked::Servers(_)), _) => false,
+        }
+    }
+}
+
+/// One answer for each, about exactly what was shown.
+fn decisions<'a>(asked: impl IntoIterator<Item = &'a Promptable>, verdict: Verdict) -> Vec<Answer> {
+    asked
+        .into_iter()
+        .filter_map(|asked| {
+            let hash: ApprovalHash = asked.hash.parse().ok()?;
+            let shown = asked.written.value().clone();
+            Some(Answer { server: asked.name.clone(), hash, verdict, shown })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::fixtures;
+
+    fn waiting(names: &[&str]) -> Derived {
+        let mut derived = Derived::default();
+        for &name in names {
+            let asked = fixtures::promptable(name, json!({ "command": name }));
+            derived.promptable.insert(ServerName::from(name), asked);
+        }
+        derived
+    }
+
+    fn asked(asking: &mut Asking, derived: &Derived) -> Option<String> {
+        asking.next(derived).map(|asked| match asked {
+            Asked::Folder => "folder".to_owned(),
+            Asked::Server(asked) => asked.name.as_str().to_owned(),
+            Asked::Servers(_) => "all".to_owned(),
+        })
+    }
+
+    fn decided(reply: Reply) -> Vec<(String, Verdict)> {
+        match reply {
+            Reply::Decide(answers) => {
+                answers.into_iter().map(|a| (a.server.as_str().to_owned(), a.verdict)).collect()
+            }
+            Reply::Trust(_) | Reply::NotNow | Reply::ShowAll(_) | Reply::Again | Reply::Nothing => {
+                Vec::new()
+            }
+        }
+    }
+
+    #[test]
+    fn an_answer_is_about_the_server_that_was_shown_even_when_the_queue_moved() {
+        let mut asking = Asking::default();
+        assert_eq!(asked(&mut asking, &waiting(&["b"])).unwrap(), "b");
+        // `a` sorts before `b` and comes in before the answer.
+        let reply = asking.answer("y", &waiting(&["a", "b"]));
+        assert_eq!(decided(reply), [("b".to_owned(), Verdict::Approve)]);
+        assert_eq!(asked(&mut asking, &waiting(&["a"])).unwrap(), "a");
+    }
+
+    #[test]
+    fn a_question_that_stands_is_not_shown_twice_and_goes_when_nothing_waits() {
+        let mut asking = Asking::default();
+        assert!(asked(&mut asking, &waiting(&["a"])).is_some());
+        assert!(asked(&mut asking, &waiting(&["a"])).is_none());
+        assert!(asked(&mut asking, &waiting(&[])).is_none());
+        assert!(!asking.is_open());
+    }
+
+    #[test]
+    fn not_now_decides_nothing_and_is_not_asked_again_until_the_entry_changes() {
+        let mut asking = Asking::default();
+        let mut derived = waiting(&["a"]);
+        asked(&mut asking, &derived);
+        assert!(matches!(asking.answer("\n", &derived), Reply::NotNow));
+        assert!(asked(&mut asking, &derived).is_none());
+        derived.promptable.get_mut(&ServerName::from("a")).unwrap().hash = "f".repeat(64);
+        assert_eq!(asked(&mut asking, &derived).unwrap(), "a");
+    }
+
+    #[test]
+    fn all_approves_only_what_was_shown_and_reject_only_the_one() {
+        let derived = waiting(&["a", "b"]);
+        let mut asking = Asking::default();
+        asked(&mut asking, &derived);
+        assert!(matches!(asking.answer("a", &derived), Reply::ShowAll(shown) if shown.len() == 2));
+        let more = waiting(&["a", "b", "c"]);
+        assert!(asked(&mut asking, &more).is_none());
+        assert_eq!(decided(asking.answer("y", &more)).len(), 2);
+        asked(&mut asking, &derived);
+        assert_eq!(decided(asking.answer("r", &derived)), [("a".to_owned(), Verdict::Reject)]);
+    }
+
+    #[test]
+    fn all_is_asked_anew_when_one_of_them_changed_after_it_was_shown() {
+        let mut derived = waiting(&["a", "b"]);
+        let mut asking = Asking::default();
+        asked(&mut asking, &derived);
+        asking.answer("a", &derived);
+        derived.promptable.get_mut(&ServerName::from("b")).unwrap().hash = "f".repeat(64);
+        assert_eq!(asked(&mut asking, &derived).unwrap(), "a");
+    }
+
+    #[test]
+    fn a_word_that_means_nothing_is_asked_again() {
+        let derived = waiting(&["a"]);
+        let mut asking = Asking::default();
+        assert!(matches!(asking.answer("y", &derived), Reply::Nothing));
+        asked(&mut asking, &derived);
+        assert!(matches!(asking.answer("maybe", &derived), Reply::Again));
+        assert!(asking.is_open());
+    }
+
+    #[test]
+    fn the_folder_is_asked_about_before_any_server() {
+        let mut derived = waiting(&["a"]);
+        derived.folder_question = FolderQuestion::Ask;
+        let mut asking = Asking::default();
+        assert_eq!(asked(&mut asking, &derived).unwrap(), "folder");
+        assert!(matches!(asking.answer("y", &derived), Reply::Trust(FolderWord::Trust)));
+    }
+}

@@ -1,0 +1,140 @@
+//! In which order is what happened told? Keeps the last status that was told and what has not been said yet. It prints
+//! nothing and waits for nothing.
+
+use std::{path::Path, sync::Arc};
+
+use qwen_core::{McpEvent, ServerName, ServerStatus, Status, changes};
+
+use crate::{
+    derive::Derived,
+    events::Event,
+    hot_reload::CliEvent,
+    settings::Snapshot,
+    words::{Background, Words, of_phase, of_removed},
+};
+
+/// What the words point to at one moment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Facts<'a> {
+    /// What the files mean.
+    pub(super) derived: &'a Derived,
+    /// The files.
+    pub(super) snapshot: &'a Snapshot,
+    /// The project.
+    pub(super) root: &'a Path,
+}
+
+/// Turns statuses and what happened to files into events, each told once and in order.
+#[derive(Default)]
+pub(super) struct Teller {
+    told: Arc<Status>,
+}
+
+impl Teller {
+    /// Something happened to files. A planned commit brings its status along, so that what it did is told between what
+    /// led to it and what follows from it.
+    pub(super) fn happened(&mut self, event: CliEvent, facts: Facts<'_>) -> Vec<Event> {
+        match &event {
+            CliEvent::Planned { generation, status } if self.told.observed < *generation => {
+                let status = Arc::clone(status);
+                self.status(&status, facts)
+            }
+            CliEvent::Planned { .. } => Vec::new(),
+            CliEvent::SettingsChanged { .. }
+            | CliEvent::SettingsInvalid { .. }
+            | CliEvent::SettingsRecovered { .. }
+            | CliEvent::RestartRequired { .. }
+            | CliEvent::PendingApprovalChanged { .. }
+            | CliEvent::Notice { .. } => vec![Event::Cli(event)],
+        }
+    }
+
+    /// There is a newer status. Whoever calls this has told everything that happened to files before it.
+    pub(super) fn status(&mut self, status: &Arc<Status>, facts: Facts<'_>) -> Vec<Event> {
+        let told = std::mem::replace(&mut self.told, Arc::clone(status));
+        changes(&told, status).into_iter().map(|event| put_into_words(event, facts)).collect()
+    }
+}
+
+fn put_into_words(event: McpEvent, facts: Facts<'_>) -> Event {
+    match event {
+        McpEvent::Reloaded(record) => Event::Reloaded(record),
+        McpEvent::CatalogueChanged(change) => Event::Catalogue(change),
+        McpEvent::Settled(settling) => Event::Settled(settling),
+        McpEvent::ServerChanged { name, status } => {
+            let words = words(&name, status.as_deref(), facts);
+            Event::Server { name, status, words }
+        }
+    }
+}
+
+fn words(name: &ServerName, status: Option<&ServerStatus>, facts: Facts<'_>) -> Words {
+    let back = Background { snapshot: facts.snapshot, root: facts.root };
+    match status {
+        Some(status) => of_phase(&status.phase, name, facts.derived.rows.get(name), back),
+        None => of_removed(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use qwen_core::{CommitRecord, Phase, Refusal, Scope};
+
+    use super::*;
+
+    fn status(generation: u64) -> Arc<Status> {
+        let mut status = Status { observed: generation, ..Status::default() };
+        let server = ServerStatus {
+            scope: Scope::Project,
+            phase: Phase::Refused(Refusal::PendingApproval),
+            since_unix_ms: 0,
+            transitions: Vec::new(),
+        };
+        status.servers.insert(ServerName::from("linter"), Arc::new(server));
+        status.commits.push(Arc::new(CommitRecord {
+            generation,
+            added: vec![ServerName::from("linter")],
+            removed: Vec::new(),
+            restarted: Vec::new(),
+            rescoped: Vec::new(),
+            kept: 0,
+            skipped: Vec::new(),
+        }));
+        Arc::new(status)
+    }
+
+    fn kinds(events: &[Event]) -> Vec<&'static str> {
+        events
+            .iter()
+            .map(|event| match event {
+                Event::Reloaded(_) => "reloaded",
+                Event::Server { .. } => "server",
+                Event::Cli(_) => "cli",
+                Event::Started(_) | Event::Catalogue(_) | Event::Settled(_) | Event::Ended(_) => "other",
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_planned_commit_is_told_once_whether_its_status_or_its_notice_comes_first() {
+        let (derived, snapshot) = (Derived::default(), Snapshot::default());
+        let facts = Facts { derived: &derived, snapshot: &snapshot, root: Path::new("/p") };
+        let planned = || CliEvent::Planned { generation: 1, status: status(1) };
+
+        let mut teller = Teller::default();
+        assert_eq!(kinds(&teller.happened(planned(), facts)), ["reloaded", "server"]);
+        assert!(teller.status(&status(1), facts).is_empty());
+
+        let mut teller = Teller::default();
+        assert_eq!(kinds(&teller.status(&status(1), facts)), ["reloaded", "server"]);
+        assert!(teller.happened(planned(), facts).is_empty());
+    }
+
+    #[test]
+    fn what_happened_to_files_is_told_as_it_is() {
+        let (derived, snapshot) = (Derived::default(), Snapshot::default());
+        let facts = Facts { derived: &derived, snapshot: &snapshot, root: Path::new("/p") };
+        let event = CliEvent::PendingApprovalChanged { servers: Vec::new() };
+        assert_eq!(kinds(&Teller::default().happened(event, facts)), ["cli"]);
+    }
+}
