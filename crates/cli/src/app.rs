@@ -10,7 +10,9 @@ use std::{
 };
 
 use qwen_approvals::{ApprovalStore, FileStore};
-use qwen_core::{Client, Config, DirectConnector, Guard, LaunchBound, Manager, Pattern, ProcessEnv, ServerName};
+use qwen_core::{
+    Client, Config, DirectConnector, Guard, LaunchBound, Manager, Pattern, ProcessEnv, ServerName,
+};
 use qwen_settings_schema::SettingsSchema;
 use serde_json::Value;
 use tokio::runtime::Runtime;
@@ -23,7 +25,9 @@ use crate::{
     exit::Exit,
     question::{Question, Surroundings, render_question},
     sessions::Sessions,
-    settings::{Environment, Origin, PathError, Paths, ProjectRoot, SettingsWatcher, Snapshot, WatchOptions, load},
+    settings::{
+        Environment, Origin, PathError, Paths, ProjectRoot, SettingsWatcher, Snapshot, WatchOptions, load,
+    },
     text::Paint,
     words::Background,
 };
@@ -182,8 +186,7 @@ impl App {
             list.retain(|(name, _)| name != ABOVE);
             list.push(above.clone());
         }
-        let client =
-            Client { name: "qwen".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
+        let client = Client { name: "qwen".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
         Arc::new(Manager::new(self.bound().clone(), Arc::new(DirectConnector::new(env, guard, client))))
     }
 

@@ -50,8 +50,15 @@ struct State {
 
 enum Life {
     /// Updates are recorded and connect nothing. Holds what the driver will own.
-    Recording(Option<Inputs>),
+    Recording(Option<Inputs>, Recorded),
     Running,
+}
+
+/// Whether there is anything to start with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Recorded {
+    Nothing,
+    Something,
 }
 
 impl Manager {
@@ -68,7 +75,7 @@ impl Manager {
             layers: Layers::default(),
             desired: Arc::default(),
             generation: 0,
-            phase: Life::Recording(Some(inputs)),
+            phase: Life::Recording(Some(inputs), Recorded::Nothing),
         };
         let state = Mutex::new(state);
         let shared = Shared { bound, connector, state, desired, requests, status, routes };
@@ -105,8 +112,11 @@ impl Shared {
         edit(&mut state.layers, &mut desired);
         desired.servers = state.layers.effective();
         state.desired = Arc::new(desired);
-        match state.phase {
-            Life::Recording(_) => 0,
+        match &mut state.phase {
+            Life::Recording(_, recorded) => {
+                *recorded = Recorded::Something;
+                0
+            }
             Life::Running => self.send(&mut state),
         }
     }
@@ -154,13 +164,17 @@ fn without_servers(desired: &Desired) -> Desired {
 impl Config for Manager {
     fn initialize(&self) {
         let mut state = self.shared.state();
-        if let Life::Recording(inputs) = &mut state.phase
+        if let Life::Recording(inputs, recorded) = &mut state.phase
             && let Some(inputs) = inputs.take()
         {
+            let recorded = *recorded;
             let driver = Driver::new(self.shared.bound.clone(), Arc::clone(&self.shared.connector), inputs);
             tokio::spawn(driver.run());
             state.phase = Life::Running;
-            self.shared.send(&mut state);
+            // Where nothing was recorded the first commit is the caller's, and its number is 1.
+            if recorded == Recorded::Something {
+                self.shared.send(&mut state);
+            }
         }
     }
 

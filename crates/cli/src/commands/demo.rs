@@ -51,8 +51,11 @@ pub(crate) fn run(global: &Global, args: &DemoArgs) -> Exit {
     };
     output::print(&playground.instructions(&environment.exe));
     let global = Global { cwd: Some(playground.project.clone()), ..global.clone() };
-    match App::open_in(playground.surroundings(environment), &global, super::watch::screen(&WatchArgs::default()))
-    {
+    match App::open_in(
+        playground.surroundings(environment),
+        &global,
+        super::watch::screen(&WatchArgs::default()),
+    ) {
         Ok(app) => super::watch::run_app(&app, &WatchArgs::default()),
         Err(error) => output::fail(&error, error.exit()),
     }

@@ -190,9 +190,7 @@ mod tests {
             Reply::Decide(answers) => {
                 answers.into_iter().map(|a| (a.server.as_str().to_owned(), a.verdict)).collect()
             }
-            Reply::Trust(_) | Reply::NotNow | Reply::ShowAll(_) | Reply::Again | Reply::Nothing => {
-                Vec::new()
-            }
+            Reply::Trust(_) | Reply::NotNow | Reply::ShowAll(_) | Reply::Again | Reply::Nothing => Vec::new(),
         }
     }
 
