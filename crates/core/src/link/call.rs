@@ -136,29 +136,30 @@ impl Calls {
         let started = Instant::now();
         let end = after(started, limits.total);
         let mut idle = after(started, limits.idle);
+        // An answer that is there counts, whatever else happened. Notices come late in the order: a server that sends
+        // them without end must not keep the limits from being looked at.
         let given_up = loop {
             tokio::select! {
                 biased;
-                Some(notice) = notices.recv() => match notice {
-                    Notice::Progress(progress) => {
-                        idle = after(Instant::now(), limits.idle);
-                        if let Some(listener) = &limits.progress {
-                            // Who stopped listening may still want the answer.
-                            listener.send(progress).ok();
-                        }
+                answer = question.answer() => {
+                    while let Ok(notice) = notices.try_recv() {
+                        take(notice, &limits)?;
                     }
-                    Notice::CancelledByServer(reason) => {
-                        question.forget();
-                        return Err(CallError::CancelledByServer(reason));
-                    }
-                },
-                answer = question.answer() => return match answer {
-                    Ok(value) => Ok(value),
-                    Err(error) => Err(self.failed(error).await),
-                },
+                    return match answer {
+                        Ok(value) => Ok(value),
+                        Err(error) => Err(self.failed(error).await),
+                    };
+                }
                 error = ended(&mut phase) => break error,
                 () = limits.cancel.cancelled() => break CallError::Cancelled,
                 () = sleep_until(end) => break CallError::TimedOut(limits.total),
+                Some(notice) = notices.recv() => match take(notice, &limits) {
+                    Ok(()) => idle = after(Instant::now(), limits.idle),
+                    Err(error) => {
+                        question.forget();
+                        return Err(error);
+                    }
+                },
                 () = sleep_until(idle) => break CallError::Idle(limits.idle),
             }
         };
@@ -193,6 +194,20 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         self.0.running.send_modify(|running| *running -= 1);
+    }
+}
+
+/// Passes progress on; an error when the server gave the call up.
+fn take(notice: Notice, limits: &CallLimits) -> Result<(), CallError> {
+    match notice {
+        Notice::Progress(progress) => {
+            if let Some(listener) = &limits.progress {
+                // Who stopped listening may still want the answer.
+                listener.send(progress).ok();
+            }
+            Ok(())
+        }
+        Notice::CancelledByServer(reason) => Err(CallError::CancelledByServer(reason)),
     }
 }
 

@@ -183,16 +183,16 @@ async fn start(
 
 fn start_now(stdio: &Stdio, shared: &Shared) -> Result<Started, Failure> {
     let launch = prepare(stdio, &shared.env)?;
-    let mut child =
+    let mut spawned =
         spawn_server(&launch, &shared.guard).map_err(|error| spawn_failure(&stdio.command, &error))?;
+    let child = &mut spawned.child;
     let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    let pid = child.id().and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw);
-    let ((Some(input), Some(output), Some(errors)), Some(pid)) = (pipes, pid) else {
+    let (Some(input), Some(output), Some(errors)) = pipes else {
         return Err(Failure::new(FailureKind::Spawn, "the process started without its pipes"));
     };
     let stop = CancellationToken::new();
     let outbox = Outbox::start(input, stop.clone());
-    let process = ServerProcess::adopt(child, pid, outbox.clone(), stop, shared.guard.clone());
+    let process = ServerProcess::adopt(spawned, outbox.clone(), stop);
     Ok(Started { process, output, outbox, stderr: Stderr::drain(errors) })
 }
 

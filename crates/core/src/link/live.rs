@@ -37,29 +37,39 @@ pub(super) type Service = RunningService<RoleClient, Answers>;
 
 /// The owner's end of a live connection.
 pub(super) struct Live {
-    calls: Arc<Calls>,
+    calls: EndsCalls,
     process: ServerProcess,
     /// The proof that it may be open lives as long as it does.
     admitted: Admitted,
 }
 
+/// Calls do not go on without the owner of their connection, however that went.
+struct EndsCalls(Arc<Calls>);
+
+impl Drop for EndsCalls {
+    fn drop(&mut self) {
+        self.0.enter(Phase::Interrupted);
+    }
+}
+
 impl Live {
     pub(super) fn new(calls: Arc<Calls>, process: ServerProcess, admitted: Admitted) -> Self {
         process.mark_live();
-        Self { calls, process, admitted }
+        Self { calls: EndsCalls(calls), process, admitted }
     }
 
     async fn end(self, teardown: Teardown) {
+        let calls = &self.calls.0;
         match teardown {
             Teardown::Drain => {
-                self.calls.enter(Phase::Draining);
+                calls.enter(Phase::Draining);
                 // Whatever still runs after that is interrupted.
-                timeout(Teardown::DRAIN, self.calls.quiet()).await.ok();
+                timeout(Teardown::DRAIN, calls.quiet()).await.ok();
             }
             Teardown::NeverLive | Teardown::Verdict | Teardown::Lost | Teardown::Exit => {}
         }
-        self.calls.enter(Phase::Interrupted);
-        timeout(FAREWELL, self.calls.quiet()).await.ok();
+        calls.enter(Phase::Interrupted);
+        timeout(FAREWELL, calls.quiet()).await.ok();
         self.process.end(teardown).await;
         tracing::debug!(server = %self.admitted.name(), ?teardown, "nothing is left of the server");
     }
@@ -67,11 +77,11 @@ impl Live {
 
 impl Link for Live {
     fn caller(&self) -> Arc<dyn Caller> {
-        Arc::new(LinkCaller(Arc::clone(&self.calls)))
+        Arc::new(LinkCaller(Arc::clone(&self.calls.0)))
     }
 
     fn calls_in_flight(&self) -> usize {
-        self.calls.running()
+        self.calls.0.running()
     }
 
     fn retire(self: Box<Self>, teardown: Teardown) -> BoxFuture<'static, ()> {

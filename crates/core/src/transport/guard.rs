@@ -1,12 +1,12 @@
 //! Who kills what is left when this program ends in a way it cannot act on? Owns the registry of live process groups
 //! and the guard process that outlives us; knows nothing of servers.
 //!
-//! The guard is this executable, started again with one word, in its own session. It reads `+pgid` and `-pgid` lines
-//! from its standard input; at end of file, which comes when we end for whatever reason, it kills every group that
+//! The guard is this executable, started again with one word, in its own session. It reads from its standard
+//! input which groups live; at end of file, which comes when we end for whatever reason, it kills every group that
 //! is left. A parent-death signal would not do: it follows the thread that forked and reaches direct children only.
 
 use std::{
-    collections::HashSet,
+    collections::HashMap,
     io::{self, Write},
     net::Shutdown,
     os::unix::net::UnixStream,
@@ -39,11 +39,24 @@ struct Inner {
 
 #[derive(Debug, Default)]
 struct State {
-    groups: HashSet<Pid>,
+    groups: HashMap<Pid, Start>,
+    starts: u64,
     line: Option<Arc<UnixStream>>,
     /// Counts guard processes, so that the end of an old one is not taken for the end of its successor.
     number: u64,
     short_lives: u32,
+}
+
+/// The number of one attempt to start a process, by which what came of it is told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Start(pub(super) u64);
+
+/// Where a child announces its own group before it becomes the server.
+#[derive(Clone, Debug)]
+pub(super) struct Line {
+    pub(super) start: Start,
+    /// `None` without a guard process.
+    pub(super) stream: Option<Arc<UnixStream>>,
 }
 
 impl Guard {
@@ -74,7 +87,7 @@ impl Guard {
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner().groups.clone(),
             Err(TryLockError::WouldBlock) => return,
         };
-        for group in groups {
+        for group in groups.into_keys() {
             kill_group(group);
         }
     }
@@ -91,15 +104,17 @@ impl Guard {
         lock(&self.0.state).line.is_some()
     }
 
-    /// The line on which a child announces its own group before it becomes the server.
-    pub(super) fn line(&self) -> Option<Arc<UnixStream>> {
-        lock(&self.0.state).line.clone()
+    /// Begins a start.
+    pub(super) fn line(&self) -> Line {
+        let mut state = lock(&self.0.state);
+        state.starts += 1;
+        Line { start: Start(state.starts), stream: state.line.clone() }
     }
 
     /// Makes sure that a guard process listens, after a child found that none does.
-    pub(super) fn revive(&self, dead: Option<&Arc<UnixStream>>) -> io::Result<()> {
+    pub(super) fn revive(&self, dead: &Line) -> io::Result<()> {
         let mut state = lock(&self.0.state);
-        let is_news = match (&state.line, dead) {
+        let is_news = match (&state.line, &dead.stream) {
             (Some(line), Some(dead)) => Arc::ptr_eq(line, dead),
             (Some(_), None) => false,
             (None, _) => true,
@@ -109,32 +124,40 @@ impl Guard {
 
     /// Registers a group that just started. The child announced itself already; saying it again costs nothing and
     /// covers a guard that was replaced in between.
-    pub(super) fn add(&self, group: Pid) {
+    pub(super) fn add(&self, group: Pid, start: Start) {
         let mut state = lock(&self.0.state);
-        state.groups.insert(group);
-        state.tell('+', group);
+        state.groups.insert(group, start);
+        state.tell(&added(group, start));
+    }
+
+    /// Nothing came of a start: the child that may have announced itself is gone.
+    pub(super) fn failed(&self, start: Start) {
+        lock(&self.0.state).tell(&format!("!{}\n", start.0));
     }
 
     /// Forgets a group. Only to be called once its leader was reaped and nothing is left of it, or the number may
     /// belong to somebody else by the time we are killed.
     pub(super) fn remove(&self, group: Pid) {
         let mut state = lock(&self.0.state);
-        if state.groups.remove(&group) {
-            state.tell('-', group);
+        if state.groups.remove(&group).is_some() {
+            state.tell(&format!("-{}\n", group.as_raw_nonzero()));
         }
     }
 }
 
 impl State {
     /// Never blocks. A guard that does not read is as good as dead: hanging up lets its supervisor start another.
-    fn tell(&mut self, sign: char, group: Pid) {
+    fn tell(&mut self, text: &str) {
         let Some(line) = &self.line else { return };
-        let text = format!("{sign}{}\n", group.as_raw_nonzero());
         if (&**line).write_all(text.as_bytes()).is_err() {
             // An error says that it is hung up already.
-            drop(line.shutdown(Shutdown::Both));
+            line.shutdown(Shutdown::Both).ok();
         }
     }
+}
+
+fn added(group: Pid, start: Start) -> String {
+    format!("+{} {}\n", group.as_raw_nonzero(), start.0)
 }
 
 /// Kills the group; an error says that it is gone.
@@ -152,9 +175,8 @@ fn start_process(inner: &Arc<Inner>, state: &mut State) -> io::Result<()> {
     state.line = Some(Arc::new(line));
     state.number += 1;
     let number = state.number;
-    for group in state.groups.clone() {
-        state.tell('+', group);
-    }
+    let known: String = state.groups.iter().map(|(group, start)| added(*group, *start)).collect();
+    state.tell(&known);
     let weak = Arc::downgrade(inner);
     std::thread::Builder::new()
         .name("guard-watch".to_owned())

@@ -2,7 +2,7 @@
 //! It must stay tiny: it knows no runtime, no server and no setting.
 
 use std::{
-    collections::HashSet,
+    collections::HashMap,
     ffi::OsString,
     io::{self, BufRead},
 };
@@ -23,16 +23,20 @@ pub(super) const GUARD_WORD: &str = "__guard";
 /// ```
 pub fn run_guard_if_asked(args: impl IntoIterator<Item = OsString>) {
     if args.into_iter().nth(1).is_some_and(|word| word == GUARD_WORD) {
-        for group in left_over(io::stdin().lock()) {
+        for group in left_over(io::stdin().lock()).into_keys() {
             kill_group(group);
         }
         std::process::exit(0);
     }
 }
 
-/// The groups that were announced and not taken back by the end of the input.
-fn left_over(mut input: impl BufRead) -> HashSet<Pid> {
-    let mut groups = HashSet::new();
+/// The groups that were announced and not taken back by the end of the input, and the start that each belongs to.
+///
+/// - `+PGID START`: the group lives. A child says so itself, before it becomes the server.
+/// - `-PGID`: nothing is left of the group.
+/// - `!START`: nothing came of that start, so the number of its child may be anybody's.
+fn left_over(mut input: impl BufRead) -> HashMap<Pid, u64> {
+    let mut groups = HashMap::new();
     let mut line = Vec::new();
     loop {
         line.clear();
@@ -43,22 +47,23 @@ fn left_over(mut input: impl BufRead) -> HashSet<Pid> {
     }
 }
 
-fn apply(line: &[u8], groups: &mut HashSet<Pid>) {
+fn apply(line: &[u8], groups: &mut HashMap<Pid, u64>) {
     // Half a line is what a child wrote that was killed in the middle: better ignored than taken for another number.
-    let Some(line) = line.strip_suffix(b"\n") else { return };
-    let Some((sign, digits)) = line.split_first() else { return };
-    let number = std::str::from_utf8(digits).ok().and_then(|digits| digits.parse::<i32>().ok());
-    // 0 and 1 would be our own group and everybody.
-    let Some(group) = number.filter(|number| *number > 1).and_then(Pid::from_raw) else { return };
-    match sign {
-        b'+' => {
-            groups.insert(group);
+    let Some(line) = line.strip_suffix(b"\n").and_then(|line| std::str::from_utf8(line).ok()) else { return };
+    if let Some((group, start)) = line.strip_prefix('+').and_then(|rest| rest.split_once(' ')) {
+        if let (Some(group), Ok(start)) = (pid(group), start.parse()) {
+            groups.insert(group, start);
         }
-        b'-' => {
-            groups.remove(&group);
-        }
-        _ => {}
+    } else if let Some(group) = line.strip_prefix('-').and_then(pid) {
+        groups.remove(&group);
+    } else if let Some(failed) = line.strip_prefix('!').and_then(|start| start.parse::<u64>().ok()) {
+        groups.retain(|_, start| *start != failed);
     }
+}
+
+/// 0 and 1 would be our own group and everybody.
+fn pid(digits: &str) -> Option<Pid> {
+    digits.parse::<i32>().ok().filter(|number| *number > 1).and_then(Pid::from_raw)
 }
 
 #[cfg(test)]
@@ -67,18 +72,20 @@ mod tests {
 
     #[test]
     fn what_was_announced_and_not_taken_back_is_left_over() {
-        let cases: [(&str, &[i32]); 7] = [
+        let cases: [(&str, &[i32]); 9] = [
             ("", &[]),
-            ("+10\n", &[10]),
-            ("+10\n+11\n-10\n", &[11]),
-            ("+10\n+10\n-10\n", &[]),
-            ("+1\n+0\n+-5\nx\n\n+\n+9999999999\n", &[]),
-            ("+10\n+11", &[10]),
-            ("-10\n+10\n", &[10]),
+            ("+10 1\n", &[10]),
+            ("+10 1\n+11 2\n-10\n", &[11]),
+            ("+10 1\n+10 2\n-10\n", &[]),
+            ("+1 1\n+0 1\n+-5 1\nx\n\n+\n+9999999999 1\n+10\n", &[]),
+            ("+10 1\n+11 1", &[10]),
+            ("-10\n+10 1\n", &[10]),
+            ("+10 1\n+11 2\n!1\n", &[11]),
+            ("+10 1\n!2\n!x\n", &[10]),
         ];
         for (input, expected) in cases {
             let mut left: Vec<i32> =
-                left_over(input.as_bytes()).iter().map(|pid| pid.as_raw_nonzero().get()).collect();
+                left_over(input.as_bytes()).keys().map(|pid| pid.as_raw_nonzero().get()).collect();
             left.sort_unstable();
             assert_eq!(left, expected, "{input:?}");
         }

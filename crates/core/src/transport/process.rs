@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     guard::{Guard, kill_group},
     outbox::Outbox,
+    spawn::Spawned,
 };
 use crate::connector::Teardown;
 
@@ -111,16 +112,10 @@ pub(crate) struct ServerProcess {
 }
 
 impl ServerProcess {
-    /// Takes charge of a child that was just started and whose pipes were taken. `outbox` is its standard input;
+    /// Takes charge of a process that was just started and whose pipes were taken. `outbox` is its standard input;
     /// `stop` is cancelled once all is gone.
-    pub(crate) fn adopt(
-        child: Child,
-        pid: Pid,
-        outbox: Outbox,
-        stop: CancellationToken,
-        guard: Guard,
-    ) -> Self {
-        guard.add(pid);
+    pub(crate) fn adopt(spawned: Spawned, outbox: Outbox, stop: CancellationToken) -> Self {
+        let Spawned { child, pid, guard } = spawned;
         let (orders, received) = mpsc::unbounded_channel();
         let (exit_out, exit) = watch::channel(None);
         let (gone_out, gone) = watch::channel(false);

@@ -7,18 +7,14 @@
 
 use std::{
     io::{self, Write},
-    os::{
-        fd::OwnedFd,
-        unix::{net::UnixStream, process::CommandExt},
-    },
+    os::{fd::OwnedFd, unix::process::CommandExt},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    sync::Arc,
 };
 
 use rustix::process::{Pid, getpid, setsid};
 
-use super::guard::Guard;
+use super::guard::{Guard, Line, Start};
 
 /// Everything a server's process starts with.
 #[derive(Clone, Debug)]
@@ -31,25 +27,33 @@ pub(crate) struct Launch {
     pub(crate) cwd: PathBuf,
 }
 
+/// A server's process that was just started.
+pub(crate) struct Spawned {
+    pub(crate) child: tokio::process::Child,
+    pub(crate) pid: Pid,
+    /// Registered with the guard until somebody removes it.
+    pub(super) guard: Guard,
+}
+
 /// Starts a server in a process group of its own, with its three streams piped. The guard knows the group before the
 /// server's first instruction. Blocks for the time of a `fork`; must be called inside a runtime.
 ///
 /// # Errors
 /// What the operating system says, or that the guard cannot be reached: an unguarded server is never started.
-pub(crate) fn spawn_server(launch: &Launch, guard: &Guard) -> io::Result<tokio::process::Child> {
+pub(crate) fn spawn_server(launch: &Launch, guard: &Guard) -> io::Result<Spawned> {
     let line = guard.line();
-    match try_spawn(launch, line.clone()) {
+    match try_spawn(launch, guard, &line) {
         Err(error)
             if error.kind() == io::ErrorKind::BrokenPipe || error.kind() == io::ErrorKind::WouldBlock =>
         {
-            guard.revive(line.as_ref())?;
-            try_spawn(launch, guard.line())
+            guard.revive(&line)?;
+            try_spawn(launch, guard, &guard.line())
         }
         spawned => spawned,
     }
 }
 
-fn try_spawn(launch: &Launch, line: Option<Arc<UnixStream>>) -> io::Result<tokio::process::Child> {
+fn try_spawn(launch: &Launch, guard: &Guard, line: &Line) -> io::Result<Spawned> {
     let mut command = tokio::process::Command::new(&launch.program);
     command
         .args(&launch.args)
@@ -60,47 +64,67 @@ fn try_spawn(launch: &Launch, line: Option<Arc<UnixStream>>) -> io::Result<tokio
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    let announce = move || match &line {
-        Some(line) => announce(line),
-        None => Ok(()),
-    };
-    // SAFETY: the closure runs in the forked child, where only async-signal-safe calls are allowed. It formats a number
+    let announced = line.clone();
+    // SAFETY: the closure runs in the forked child, where only async-signal-safe calls are allowed. It formats numbers
     // on the stack and makes the two system calls getpid and send; it takes no lock and allocates nothing. The standard
     // library has put the child in its own group by then and reset SIGPIPE and the signal mask.
     unsafe {
-        command.pre_exec(announce);
+        command.pre_exec(move || announce(&announced));
     }
-    command.spawn()
+    let child = command.spawn().inspect_err(|_| guard.failed(line.start))?;
+    let pid = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+    let pid = pid.ok_or_else(|| io::Error::other("the process has no id"))?;
+    guard.add(pid, line.start);
+    Ok(Spawned { child, pid, guard: guard.clone() })
 }
 
 /// Tells the guard which group this freshly forked child leads.
-fn announce(mut line: &UnixStream) -> io::Result<()> {
-    let (text, start) = announcement(getpid());
+fn announce(line: &Line) -> io::Result<()> {
+    let Some(stream) = &line.stream else { return Ok(()) };
+    let text = announcement(getpid(), line.start);
     // A write to a socket of the standard library never raises SIGPIPE; a dead guard is an error that fails the spawn.
-    match text.get(start..) {
-        Some(text) => line.write_all(text),
-        None => Err(io::ErrorKind::InvalidData.into()),
+    (&**stream).write_all(text.as_bytes())
+}
+
+/// A short text on the stack, filled from its end.
+struct Announcement {
+    text: [u8; 40],
+    begin: usize,
+}
+
+impl Announcement {
+    fn put(&mut self, byte: u8) {
+        self.begin = self.begin.saturating_sub(1);
+        if let Some(slot) = self.text.get_mut(self.begin) {
+            *slot = byte;
+        }
+    }
+
+    fn put_number(&mut self, mut number: u64) {
+        loop {
+            // A remainder of ten fits into a byte.
+            self.put(b'0' + u8::try_from(number % 10).unwrap_or(0));
+            number /= 10;
+            if number == 0 {
+                return;
+            }
+        }
+    }
+
+    fn as_bytes(&self) -> &[u8] {
+        self.text.get(self.begin..).unwrap_or_default()
     }
 }
 
-/// `+PID\n` at the end of a buffer on the stack, and where it starts.
-fn announcement(pid: Pid) -> ([u8; 16], usize) {
-    let mut text = [b'\n'; 16];
-    let mut at = text.len() - 1;
-    let mut rest = pid.as_raw_nonzero().get().unsigned_abs();
-    let mut put = |byte: u8| {
-        at -= 1;
-        if let Some(slot) = text.get_mut(at) {
-            *slot = byte;
-        }
-    };
-    while rest > 0 {
-        // A remainder of ten fits into a byte.
-        put(b'0' + u8::try_from(rest % 10).unwrap_or(0));
-        rest /= 10;
-    }
-    put(b'+');
-    (text, at)
+/// `+PGID START` and a line end, as the guard reads it.
+fn announcement(pid: Pid, start: Start) -> Announcement {
+    let mut text = Announcement { text: [0; 40], begin: 40 };
+    text.put(b'\n');
+    text.put_number(start.0);
+    text.put(b' ');
+    text.put_number(pid.as_raw_nonzero().get().unsigned_abs().into());
+    text.put(b'+');
+    text
 }
 
 /// Starts the guard process: in a session of its own, deaf to what a terminal or a careless `pkill` sends, holding
@@ -140,9 +164,13 @@ mod tests {
 
     #[test]
     fn a_group_is_announced_as_one_line() {
-        for (pid, expected) in [(2, "+2\n"), (1234, "+1234\n"), (i32::MAX, "+2147483647\n")] {
-            let (text, start) = announcement(Pid::from_raw(pid).unwrap());
-            assert_eq!(std::str::from_utf8(&text[start..]).unwrap(), expected);
+        for (pid, start, expected) in [
+            (2, 0, "+2 0\n"),
+            (1234, 77, "+1234 77\n"),
+            (i32::MAX, u64::MAX, "+2147483647 18446744073709551615\n"),
+        ] {
+            let text = announcement(Pid::from_raw(pid).unwrap(), Start(start));
+            assert_eq!(std::str::from_utf8(text.as_bytes()).unwrap(), expected);
         }
     }
 }

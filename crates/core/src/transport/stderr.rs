@@ -2,42 +2,45 @@
 //! bytes; knows no protocol.
 
 use std::{
-    collections::VecDeque,
+    future::poll_fn,
+    io,
+    pin::Pin,
     sync::{Arc, Mutex, PoisonError},
+    task::{Context, Poll},
     time::Duration,
 };
 
 use tokio::{
-    io::{AsyncRead, AsyncReadExt},
+    io::{AsyncRead, ReadBuf},
     sync::watch,
 };
 
 use crate::{domain::Secret, mask::mask_text};
 
 const RING: usize = 64 * 1024;
-const CHUNK: usize = 16 * 1024;
+/// Most servers say little.
+const FIRST: usize = 4 * 1024;
 const TAIL_LINES: usize = 20;
 const LINE_CHARS: usize = 500;
 
 /// The last bytes of one server's standard error.
 #[derive(Clone, Debug)]
 pub(crate) struct Stderr {
-    ring: Arc<Mutex<VecDeque<u8>>>,
+    ring: Arc<Mutex<Ring>>,
     ended: watch::Receiver<bool>,
 }
 
 impl Stderr {
     /// Starts the task that drains the stream for as long as anybody holds its other end.
     pub(crate) fn drain(mut stream: impl AsyncRead + Send + Unpin + 'static) -> Self {
-        let ring = Arc::new(Mutex::new(VecDeque::new()));
+        let ring = Arc::new(Mutex::new(Ring::default()));
         let (ended_out, ended) = watch::channel(false);
         let filled = Arc::clone(&ring);
         tokio::spawn(async move {
-            let mut chunk = vec![0; CHUNK];
-            while let Ok(read @ 1..) = stream.read(&mut chunk).await {
-                let mut ring = filled.lock().unwrap_or_else(PoisonError::into_inner);
-                keep_last(&mut ring, chunk.get(..read).unwrap_or_default());
-            }
+            // The lock is held for one read that does not wait, never across a wait.
+            while let Ok(1..) =
+                poll_fn(|context| lock(&filled).poll_fill(Pin::new(&mut stream), context)).await
+            {}
             ended_out.send_replace(true);
         });
         Self { ring, ended }
@@ -52,24 +55,54 @@ impl Stderr {
 
     /// The last lines for people, without secrets; `None` when the server said nothing.
     pub(crate) fn tail(&self, secrets: &[Secret]) -> Option<String> {
-        let ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
-        let (front, back) = ring.as_slices();
-        let mut bytes = [front, back].concat();
-        drop(ring);
-        if bytes.len() == RING {
+        let (mut bytes, wrapped) = lock(&self.ring).contents();
+        if wrapped {
             // The oldest bytes may be the end of a secret whose beginning is gone.
             let longest = secrets.iter().map(|secret| secret.expose().len()).max().unwrap_or(0);
-            bytes.drain(..longest.min(RING));
+            bytes.drain(..longest.min(bytes.len()));
         }
         tail_of(&String::from_utf8_lossy(&bytes), secrets)
     }
 }
 
-fn keep_last(ring: &mut VecDeque<u8>, bytes: &[u8]) {
-    let bytes = bytes.get(bytes.len().saturating_sub(RING)..).unwrap_or_default();
-    let excess = (ring.len() + bytes.len()).saturating_sub(RING);
-    ring.drain(..excess);
-    ring.extend(bytes);
+fn lock(ring: &Mutex<Ring>) -> std::sync::MutexGuard<'_, Ring> {
+    ring.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Bytes that are read straight into their place, so that a flood costs no copy.
+#[derive(Debug, Default)]
+struct Ring {
+    bytes: Vec<u8>,
+    next: usize,
+    wrapped: bool,
+}
+
+impl Ring {
+    fn poll_fill(
+        &mut self,
+        stream: Pin<&mut impl AsyncRead>,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<usize>> {
+        if self.next == self.bytes.len() {
+            if self.bytes.len() < RING {
+                self.bytes.resize((self.bytes.len() * 2).clamp(FIRST, RING), 0);
+            } else {
+                self.next = 0;
+                self.wrapped = true;
+            }
+        }
+        let mut free = ReadBuf::new(self.bytes.get_mut(self.next..).unwrap_or_default());
+        let polled = stream.poll_read(context, &mut free);
+        let read = free.filled().len();
+        self.next += read;
+        polled.map_ok(|()| read)
+    }
+
+    /// What was read, oldest first, and whether older bytes were lost.
+    fn contents(&self) -> (Vec<u8>, bool) {
+        let (new, old) = self.bytes.split_at(self.next);
+        if self.wrapped { ([old, new].concat(), true) } else { (new.to_vec(), false) }
+    }
 }
 
 /// Masks before it cuts, so that no half of a secret stays.
@@ -151,14 +184,17 @@ mod tests {
         assert!(!tail.contains("hun"), "{tail}");
     }
 
-    #[test]
-    fn a_flood_keeps_the_ring_at_its_size() {
-        let mut ring = VecDeque::new();
-        for n in 0..100_u8 {
-            keep_last(&mut ring, &[n; 5000]);
+    #[tokio::test]
+    async fn a_flood_keeps_the_last_bytes_in_their_order() {
+        for size in [0, 10, FIRST, RING - 1, RING, RING + 1, 5 * RING + 77] {
+            let bytes: Vec<u8> = (0..size).map(|n| u8::try_from(n % 251).unwrap()).collect();
+            let stderr = Stderr::drain(io::Cursor::new(bytes.clone()));
+            stderr.settle(Duration::from_secs(5)).await;
+            let (contents, wrapped) = lock(&stderr.ring).contents();
+            assert!(contents.len() <= RING);
+            assert!(bytes.ends_with(&contents), "{size}");
+            assert_eq!(contents.len(), size.min(RING), "{size}");
+            assert_eq!(wrapped, size >= RING, "{size}");
         }
-        keep_last(&mut ring, &[7; 200_000]);
-        assert_eq!(ring.len(), RING);
-        assert!(ring.iter().all(|byte| *byte == 7));
     }
 }

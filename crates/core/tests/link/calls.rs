@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::harness::{Opened, Server, open, until};
 
-const SOON: Duration = Duration::from_secs(2);
+const SOON: Duration = Duration::from_secs(10);
 
 fn limits(total: u64, idle: u64) -> CallLimits {
     CallLimits {
@@ -111,7 +111,7 @@ async fn a_call_that_the_server_gives_up_fails_at_once_with_its_reason() {
     let began = Instant::now();
     let outcome = call(&caller, "give-up", limits(10_000, 10_000)).await;
     assert_eq!(outcome, Err(CallError::CancelledByServer(Some("too busy".to_owned()))));
-    assert!(began.elapsed() < Duration::from_secs(1));
+    assert!(began.elapsed() < Duration::from_secs(2));
     assert_eq!(call(&caller, "echo", limits(5000, 5000)).await.unwrap()["echo"], json!({"a": 1}));
     assert_eq!(server.times("notifications/cancelled"), 0);
 }
@@ -154,7 +154,7 @@ async fn a_verdict_interrupts_a_running_call_at_once_and_a_drain_lets_it_finish(
     let began = Instant::now();
     let retiring = tokio::spawn(opened.lease.link.retire(Teardown::Verdict));
     assert_eq!(running.await.unwrap(), Err(CallError::Interrupted));
-    assert!(began.elapsed() < Duration::from_millis(300));
+    assert!(began.elapsed() < Duration::from_secs(2));
     retiring.await.unwrap();
     assert_eq!(server.times("notifications/cancelled"), 1);
 
@@ -182,7 +182,7 @@ async fn a_drain_does_not_wait_for_ever() {
     let began = Instant::now();
     opened.lease.link.retire(Teardown::Drain).await;
     assert!(
-        (Duration::from_secs(5)..Duration::from_secs(7)).contains(&began.elapsed()),
+        (Duration::from_secs(5)..Duration::from_secs(9)).contains(&began.elapsed()),
         "{:?}",
         began.elapsed()
     );
@@ -236,4 +236,32 @@ async fn a_restricted_server_sees_only_what_it_needs() {
     assert_eq!(seen["SERVER_MODE"], "plain");
     assert!(seen.get("PATH").is_some());
     assert!(seen.get("CARGO_MANIFEST_DIR").is_none(), "the test's own variables are not needed");
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_read_costs_only_its_own_calls() {
+    let server = Server::scripted("plain");
+    let deaf = open(&server).await.unwrap();
+    let (_other, _opened, other) = opened().await;
+    let caller = deaf.lease.link.caller();
+    assert!(call(&caller, "sleep", limits(100, 10_000)).await.is_err());
+    let large = Some(json!("x".repeat(1024 * 1024)));
+    let outcome = caller.call_tool("echo".to_owned(), large, limits(300, 10_000)).await;
+    assert_eq!(outcome, Err(CallError::TimedOut(Duration::from_millis(300))));
+    assert!(call(&other, "echo", limits(5000, 5000)).await.is_ok());
+    let began = Instant::now();
+    deaf.lease.link.retire(Teardown::Verdict).await;
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    assert!(server.processes().is_empty());
+}
+
+#[tokio::test]
+async fn progress_without_end_does_not_keep_a_call_from_ending() {
+    let (server, _opened, caller) = opened().await;
+    let patient = limits(500, 10_000);
+    assert_eq!(
+        call(&caller, "progress-flood", patient).await,
+        Err(CallError::TimedOut(Duration::from_millis(500)))
+    );
+    assert_eq!(server.times("tools/call"), 1);
 }

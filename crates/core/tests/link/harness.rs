@@ -8,8 +8,8 @@ use std::{
 };
 
 use qwen_core::{
-    Attempt, Client, Connector, Desired, DirectConnector, Entry, EnvPolicy, Failure, Guard, LaunchBound,
-    Lease, LinkEvent, OpenRequest, PoolMode, ProcessEnv, Scope, ServerName, ServerSpec, Stdio,
+    Attempt, Client, Connector, Desired, DirectConnector, Entry, EnvPolicy, Failure, FolderTrust, Guard,
+    LaunchBound, Lease, LinkEvent, OpenRequest, PoolMode, ProcessEnv, Scope, ServerName, ServerSpec, Stdio,
     VersionNegotiation, View, Wire, admit_one,
 };
 use tokio::sync::mpsc;
@@ -179,8 +179,7 @@ pub(crate) async fn open_on(
     cancel: CancellationToken,
 ) -> Result<Opened, Failure> {
     let name = ServerName::from("s");
-    let mut desired = Desired::default();
-    desired.folder = qwen_core::FolderTrust::Trusted;
+    let mut desired = Desired { folder: FolderTrust::Trusted, ..Desired::default() };
     desired.servers.insert(name.clone(), Entry::Valid(std::sync::Arc::new(server.spec())));
     let admitted = admit_one(&desired, &LaunchBound::Unbounded, &name).unwrap();
     let (sender, events) = mpsc::unbounded_channel();
@@ -190,11 +189,13 @@ pub(crate) async fn open_on(
 
 /// Waits until something holds, and fails when it does not in time.
 pub(crate) async fn until(limit: Duration, holds: impl Fn() -> bool) {
-    let began = std::time::Instant::now();
-    while !holds() {
-        assert!(began.elapsed() < limit, "it did not happen within {limit:?}");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    let mut looks = tokio::time::interval(Duration::from_millis(5));
+    let looking = async {
+        while !holds() {
+            looks.tick().await;
+        }
+    };
+    assert!(tokio::time::timeout(limit, looking).await.is_ok(), "it did not happen within {limit:?}");
 }
 
 pub(crate) fn exe() -> String {

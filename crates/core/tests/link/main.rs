@@ -3,7 +3,11 @@
 //! The servers are this same test executable, started again: see `server`.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking")]
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "what becomes of processes is seen in /proc and in files they write"
+)]
 
 mod calls;
 mod guarded;

@@ -7,7 +7,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::harness::{Server, connector, open, open_on, until};
 
-const SOON: Duration = Duration::from_secs(1);
+/// Long enough for a server that answers on a busy machine.
+const LIMIT: Duration = Duration::from_millis(3000);
+const SOON: Duration = Duration::from_secs(10);
 
 #[tokio::test]
 async fn a_server_connects_lists_and_leaves_nothing_behind() {
@@ -38,7 +40,7 @@ async fn a_flood_on_stderr_before_the_answer_does_not_block_it() {
     let began = Instant::now();
     let server = Server::scripted("stderr-flood");
     let opened = open(&server).await.unwrap();
-    assert!(began.elapsed() < Duration::from_secs(5));
+    assert!(began.elapsed() < SOON);
     assert_eq!(opened.tools().len(), 2);
 }
 
@@ -60,13 +62,13 @@ async fn each_way_to_fail_has_its_kind_its_words_and_leaves_nothing() {
         ("signals-itself", FailureKind::Exited, "was ended by signal 9 (SIGKILL)"),
         ("dies-after", FailureKind::Exited, "exited with code 4"),
         ("huge-line", FailureKind::StreamClosed, "more than 16 MiB without a line end"),
-        ("silent", FailureKind::HandshakeTimeout, "no answer to initialize after 1500 ms"),
-        ("tools-hang", FailureKind::Listing, "no answer to tools/list within 1500 ms"),
+        ("silent", FailureKind::HandshakeTimeout, "no answer to initialize after 3000 ms"),
+        ("tools-hang", FailureKind::Listing, "no answer to tools/list within 3000 ms"),
         ("knows-nothing", FailureKind::InvalidHandshake, "neither initialize nor server/discover"),
         ("knows-nothing,silent", FailureKind::HandshakeTimeout, "no answer to initialize"),
     ];
     for (mode, kind, words) in cases {
-        let server = Server::scripted(mode).within(Duration::from_millis(1500));
+        let server = Server::scripted(mode).within(LIMIT);
         let failure = open(&server).await.err().unwrap();
         assert_eq!(failure.kind, kind, "{mode}: {failure}");
         assert!(failure.message.contains(words), "{mode}: {failure}");
@@ -102,7 +104,7 @@ async fn a_server_of_the_newer_era_is_asked_in_its_way_unless_the_entry_forbids_
 
 #[tokio::test]
 async fn a_list_that_fails_is_not_an_empty_list_and_costs_no_other() {
-    let server = Server::scripted("prompts-hang,resources-fail").within(Duration::from_millis(1500));
+    let server = Server::scripted("prompts-hang,resources-fail").within(LIMIT);
     let opened = open(&server).await.unwrap();
     let inventory = &opened.lease.inventory;
     assert_eq!(opened.tools().len(), 2);
@@ -135,13 +137,13 @@ async fn an_attempt_that_is_given_up_ends_at_once_with_its_processes() {
     let connector = connector();
     let opening = open_on(&connector, &server, cancel.clone());
     let giving_up = async {
-        until(Duration::from_secs(5), || server.processes().len() == 2).await;
+        until(SOON, || server.processes().len() == 2).await;
         cancel.cancel();
         Instant::now()
     };
     let (outcome, cancelled) = tokio::join!(opening, giving_up);
     assert_eq!(outcome.err().unwrap().kind, FailureKind::Aborted);
-    assert!(cancelled.elapsed() < SOON);
+    assert!(cancelled.elapsed() < Duration::from_secs(2));
     assert!(server.processes().is_empty());
 }
 
@@ -157,7 +159,7 @@ async fn servers_that_hang_never_hold_the_others() {
     let connect = async {
         let began = Instant::now();
         let opened = open_on(&connector, &good, CancellationToken::new()).await.unwrap();
-        assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
+        assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
         cancel.cancel();
         opened
     };

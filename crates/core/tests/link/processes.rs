@@ -11,13 +11,15 @@ const STUBBORN: &str = "trap '' TERM; (trap '' TERM; exec sleep 1000) & $SERVER;
 
 #[tokio::test]
 async fn whatever_the_server_consists_of_is_gone_when_retire_resolves() {
+    // Whoever goes at the end of input or at SIGTERM does not wait for SIGKILL, which comes after two seconds.
+    let (polite, killed) = (Duration::from_millis(1900), Duration::from_secs(5));
     let scripts = [
-        ("$SERVER", Duration::from_millis(250)),
-        ("exec $SERVER", Duration::from_millis(250)),
-        ("exec 3<&0; $SERVER <&3 & wait", Duration::from_millis(500)),
-        ("sh -c \"sh -c '\\$SERVER; exit'; exit\"; exit", Duration::from_millis(500)),
-        ("sleep 1000 & exec $SERVER", Duration::from_millis(700)),
-        (STUBBORN, Teardown::LADDER),
+        ("$SERVER", polite),
+        ("exec $SERVER", polite),
+        ("exec 3<&0; $SERVER <&3 & wait", polite),
+        ("sh -c \"sh -c '$SERVER; exit'; exit\"; exit", polite),
+        ("sleep 1000 & exec $SERVER", polite),
+        (STUBBORN, killed),
     ];
     for (script, limit) in scripts {
         let server = Server::shell(script);
@@ -26,7 +28,7 @@ async fn whatever_the_server_consists_of_is_gone_when_retire_resolves() {
         opened.lease.link.retire(Teardown::Verdict).await;
         let took = began.elapsed();
         assert!(server.processes().is_empty(), "{script}: {:?}", server.processes());
-        assert!(took < limit + Duration::from_millis(400), "{script}: {took:?}");
+        assert!(took < limit, "{script}: {took:?}");
     }
 }
 
@@ -36,7 +38,7 @@ async fn a_server_that_was_never_live_is_ended_without_ceremony() {
     let opened = open(&server).await.unwrap();
     let began = Instant::now();
     opened.lease.link.retire(Teardown::NeverLive).await;
-    assert!(began.elapsed() < Duration::from_millis(900), "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_millis(1900), "{:?}", began.elapsed());
     assert!(server.processes().is_empty());
 }
 
@@ -44,11 +46,11 @@ async fn a_server_that_was_never_live_is_ended_without_ceremony() {
 async fn a_killed_server_is_noticed_at_once_and_its_helpers_end_with_it() {
     let server = Server::shell("sleep 1000 & exec $SERVER");
     let mut opened = open(&server).await.unwrap();
-    until(Duration::from_secs(2), || server.processes().len() == 2).await;
+    until(Duration::from_secs(10), || server.processes().len() == 2).await;
     kill(opened.pid());
     let began = Instant::now();
     let LinkEvent::Lost(attempt, failure) = opened.event().await else { panic!() };
-    assert!(began.elapsed() < Duration::from_millis(500), "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
     assert_eq!(attempt, qwen_core::Attempt(7));
     assert_eq!(failure.kind, FailureKind::Exited);
     assert_eq!(failure.message, "the server was ended by signal 9 (SIGKILL)");
@@ -62,7 +64,7 @@ async fn a_lease_that_is_dropped_ends_its_server() {
     let server = Server::shell(STUBBORN);
     let opened = open(&server).await.unwrap();
     drop(opened);
-    server.is_gone_within(Duration::from_secs(3)).await;
+    server.is_gone_within(Duration::from_secs(10)).await;
 }
 
 #[test]
@@ -72,7 +74,7 @@ fn a_runtime_that_goes_away_takes_its_servers_with_it() {
     let opened = runtime.block_on(open(&server)).unwrap();
     drop(runtime);
     let checker = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-    checker.block_on(server.is_gone_within(Duration::from_secs(1)));
+    checker.block_on(server.is_gone_within(Duration::from_secs(10)));
     drop(opened);
 }
 
@@ -89,7 +91,7 @@ async fn the_registry_knows_exactly_the_groups_that_live_and_can_kill_them() {
     open.remove(0).lease.link.retire(Teardown::Exit).await;
     assert_eq!(guard.live_groups(), 1);
     guard.kill_all_groups();
-    servers[1].is_gone_within(Duration::from_secs(1)).await;
+    servers[1].is_gone_within(Duration::from_secs(10)).await;
     assert!(matches!(open[0].event().await, LinkEvent::Lost(..)));
     open.remove(0).lease.link.retire(Teardown::Lost).await;
     assert_eq!(guard.live_groups(), 0);

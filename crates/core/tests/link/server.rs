@@ -170,7 +170,14 @@ impl Server {
                 }
                 answer(id, json!({"content": []}));
             }
-            "progress-then-never" => progress(1),
+            "progress-flood" => {
+                for n in 0..u32::MAX {
+                    progress(n);
+                }
+            }
+            "sleep" => loop {
+                std::thread::park();
+            },
             "slow" => {
                 std::thread::park_timeout(std::time::Duration::from_millis(300));
                 answer(id, json!({"content": []}));

@@ -37,6 +37,7 @@ pub(super) const ALLOWED: [Rights; 4] = [
             ("fastrand", "jitter of the back-off, key of the fingerprint"),
             ("futures", "object-safe futures at the seams"),
             ("indexmap", "servers open in the order in which they are written"),
+            ("libc", "signal dispositions of the guard process, which no safe crate sets before exec"),
             ("rmcp", "the protocol's SDK; known to this crate alone"),
             ("rustix", "process groups and signals without unsafe code"),
             ("serde", "messages are mended before they are decoded"),
