@@ -5,14 +5,15 @@ use std::time::Instant;
 
 use xshell::{Shell, cmd};
 
-use crate::{test, tidy};
+use crate::{codegen, test, tidy};
 
 type Step = fn(&Shell) -> anyhow::Result<()>;
 
 /// Tests come last, so that the last line is the test runner's summary.
-const STEPS: [(&str, Step); 6] = [
+const STEPS: [(&str, Step); 7] = [
     ("format", format),
     ("tidy", tidy::run),
+    ("codegen", |sh| codegen::run(sh, codegen::Mode::Check)),
     ("clippy", clippy),
     ("docs", docs),
     ("standalone", standalone),
