@@ -5,16 +5,21 @@ use std::{collections::BTreeSet, fs, sync::LazyLock};
 
 use qwen_approvals::{Dialect as HashDialect, approval_hash};
 use qwen_cli::{Moment, Origin, SourceFile, SourceId, SourceSpec, read_source};
-use qwen_settings_schema::{Dialect, Document, KeyPath, SettingsScope, changed_leaves, parse_entry, same_value, schema};
+use qwen_settings_schema::{
+    Dialect, Document, KeyPath, SettingsScope, changed_leaves, parse_entry, same_value, schema,
+};
 use serde_json::Value;
 
-static FOLDER: LazyLock<tempfile::TempDir> = LazyLock::new(|| tempfile::tempdir().expect("a temporary folder"));
+static FOLDER: LazyLock<tempfile::TempDir> =
+    LazyLock::new(|| tempfile::tempdir().expect("a temporary folder"));
 
 const GOOD: &[u8] = br#"{ "mcp": { "allowed": ["a"] }, "mcpServers": { "a": { "command": "a" } } }"#;
 
 /// A file is read without a panic, in the same way each time, and a broken one leaves what was there.
 pub fn reader(bytes: &[u8]) {
-    for id in [SourceId::User, SourceId::McpJson, SourceId::UserEnv, SourceId::TrustedFolders, SourceId::Approvals] {
+    for id in
+        [SourceId::User, SourceId::McpJson, SourceId::UserEnv, SourceId::TrustedFolders, SourceId::Approvals]
+    {
         let path = FOLDER.path().join(format!("{id:?}"));
         let spec = SourceSpec { id, origin: Origin::File(path.clone()) };
         let read = |bytes: &[u8], previous: Option<&SourceFile>, moment| {
@@ -46,7 +51,8 @@ pub fn reader(bytes: &[u8]) {
 /// Two documents are compared without a panic, by meaning, and in both directions alike.
 pub fn diff(bytes: &[u8]) {
     let Some((old, new)) = two_documents(bytes) else { return };
-    let leaves = |old: &Value, new: &Value| -> BTreeSet<KeyPath> { changed_leaves(old, new).into_iter().collect() };
+    let leaves =
+        |old: &Value, new: &Value| -> BTreeSet<KeyPath> { changed_leaves(old, new).into_iter().collect() };
     let there = leaves(&old, &new);
     assert_eq!(there, leaves(&new, &old), "a change back touches the same keys");
     assert_eq!(there.is_empty(), same_value(&old, &new), "no leaf, no difference");
@@ -58,7 +64,9 @@ pub fn diff(bytes: &[u8]) {
             let _ = schema().check(document, Document::Settings(scope));
         }
         let _ = schema().restricting(document);
-        for entry in document.get("mcpServers").and_then(Value::as_object).into_iter().flat_map(|map| map.values()) {
+        for entry in
+            document.get("mcpServers").and_then(Value::as_object).into_iter().flat_map(|map| map.values())
+        {
             let _ = parse_entry(entry, Dialect::Settings);
             let _ = parse_entry(entry, Dialect::McpJson);
             let hash = approval_hash(entry, HashDialect::McpJson);

@@ -32,5 +32,8 @@ pub(crate) fn run(sh: &Shell, mode: Mode) -> anyhow::Result<()> {
 
 fn generated() -> anyhow::Result<[(&'static str, String); 2]> {
     let schema = serde_json::to_string_pretty(&qwen_settings_schema::json_schema())? + "\n";
-    Ok([("schemas/settings.schema.json", schema), ("docs/settings.md", qwen_settings_schema::settings_markdown())])
+    Ok([
+        ("schemas/settings.schema.json", schema),
+        ("docs/settings.md", qwen_settings_schema::settings_markdown()),
+    ])
 }

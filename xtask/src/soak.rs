@@ -6,6 +6,9 @@ use xshell::{Shell, cmd};
 pub(crate) fn run(sh: &Shell, seed: u64, seconds: u64) -> anyhow::Result<()> {
     cmd!(sh, "cargo build --quiet --locked --package qwen-tests --bins").run()?;
     let (seed, seconds) = (seed.to_string(), seconds.to_string());
-    Ok(cmd!(sh, "cargo run --quiet --locked --package qwen-tests --bin soak -- --seed {seed} --seconds {seconds}")
-        .run()?)
+    Ok(cmd!(
+        sh,
+        "cargo run --quiet --locked --package qwen-tests --bin soak -- --seed {seed} --seconds {seconds}"
+    )
+    .run()?)
 }

@@ -44,12 +44,7 @@ fn tokens(source: &Source) -> Vec<Finding> {
         let broken = ANYWHERE.into_iter().filter(move |(token, _)| code.contains(token));
         broken.map(move |(token, advice)| Finding::at(source, line, format!("`{token}`: {advice}")))
     });
-    // On a paused clock a sleep takes no time: it says how far the clock goes.
-    let paused = source.code.contains("start_paused = true");
-    let sleeping = source.tested().filter(move |(_, code)| {
-        code.contains("sleep(") && !(paused && code.contains("tokio::time::sleep("))
-    });
-    let sleeping = sleeping.map(|(line, _)| {
+    let sleeping = sleeping_tests(source).map(|line| {
         Finding::at(
             source,
             line,
@@ -57,6 +52,25 @@ fn tokens(source: &Source) -> Vec<Finding> {
         )
     });
     anywhere.chain(sleeping).collect()
+}
+
+/// Sleeps that stand in a test itself. A helper may: that is where a predicate is waited for, under a name that says
+/// so. And on a paused clock a sleep takes no time: it says how far the clock goes.
+fn sleeping_tests(source: &Source) -> impl Iterator<Item = usize> {
+    let paused = source.code.contains("start_paused = true");
+    let mut attributes = String::new();
+    let mut in_test = false;
+    source.tested().filter_map(move |(line, code)| {
+        if code.trim_start().starts_with("#[") {
+            attributes.push_str(code);
+        }
+        if code.contains("fn ") {
+            in_test = attributes.contains("test]") || attributes.contains("test(");
+            attributes.clear();
+        }
+        let sleeps = code.contains("sleep(") && !(paused && code.contains("tokio::time::sleep("));
+        (in_test && sleeps).then_some(line)
+    })
 }
 
 #[cfg(test)]
@@ -95,13 +109,15 @@ mod tests {
 
     #[test]
     fn a_test_that_sleeps_is_found() {
-        let sleep = "//! B.\nfn f() { thread::sleep(SECOND); }\n";
-        assert_eq!(messages("tests/tests/process.rs", sleep).len(), 1);
-        assert_eq!(messages("tests/src/bin/fake-mcp.rs", sleep), [""; 0]);
-        let inner =
-            "//! B.\n#[cfg(test)]\nmod tests {\n async fn f() { tokio::time::sleep(SECOND).await; }\n}\n";
+        let test = "//! B.\n#[test]\nfn a() {\n    thread::sleep(SECOND);\n}\n";
+        assert_eq!(messages("tests/tests/process.rs", test).len(), 1);
+        assert_eq!(messages("tests/src/bin/fake-mcp.rs", test), [""; 0]);
+        let inner = "//! B.\n#[cfg(test)]\nmod tests {\n#[tokio::test]\nasync fn f() { tokio::time::sleep(SECOND).await; }\n}\n";
         assert_eq!(messages("a/b.rs", inner).len(), 1);
-        let paused = inner.replace(" async fn", " #[tokio::test(start_paused = true)] async fn");
+        let paused = inner.replace("tokio::test", "tokio::test(start_paused = true)");
         assert_eq!(messages("a/b.rs", &paused), [""; 0]);
+        let helper =
+            "//! B.\n#[test]\nfn a() {}\n\nfn until(holds: Holds) {\n    thread::sleep(MOMENT);\n}\n";
+        assert_eq!(messages("tests/tests/process.rs", helper), [""; 0]);
     }
 }
