@@ -196,13 +196,18 @@ async fn hundreds_of_files_that_come_and_go_beside_the_one_that_matters_wake_nob
     }
     fs::read(&file).unwrap();
     // Made, opened, written, closed, removed.
-    let all_told = async {
-        while told.load(std::sync::atomic::Ordering::SeqCst) < 5 * 500 {
-            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(std::time::Duration::from_secs(10), all_told).await.unwrap();
+    until(|| told.load(std::sync::atomic::Ordering::SeqCst) >= 5 * 500).await;
     assert!(!bench.woken());
     fs::write(&file, "{ }").unwrap();
     tokio::time::timeout(std::time::Duration::from_secs(10), bench.touched.notified()).await.unwrap();
+}
+
+/// Waits until something holds that nobody announces.
+async fn until(holds: impl Fn() -> bool) {
+    let polled = async {
+        while !holds() {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(10), polled).await.unwrap();
 }

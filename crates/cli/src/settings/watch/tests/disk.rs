@@ -380,7 +380,7 @@ async fn an_own_write_and_an_edit_close_to_it_end_with_what_the_file_says() {
     bench.start(300).await;
     for (version, after_ms) in [(2, 20), (3, 50), (4, 0)] {
         Save::RenameOver.run(&bench.user(), &text(version)).await;
-        tokio::time::sleep(Duration::from_millis(after_ms)).await;
+        saves::pause(after_ms).await;
     }
     bench.until_version(4).await;
     assert!(bench.published().await.len() <= 3);

@@ -80,6 +80,6 @@ fn version_in(text: &str) -> String {
 }
 
 /// The time that a program takes between two steps of a save: part of the case, not a wait for its outcome.
-async fn pause(ms: u64) {
+pub(super) async fn pause(ms: u64) {
     tokio::time::sleep(Duration::from_millis(ms)).await;
 }
