@@ -20,6 +20,15 @@ impl Failure {
         Self { kind, message: message.into(), stderr_tail: None }
     }
 
+    /// The message and, where the server said something, its last words: for places that have room for both.
+    #[must_use]
+    pub fn in_full(&self) -> String {
+        match self.stderr_tail.as_deref().map(str::trim_end) {
+            None | Some("") => self.message.clone(),
+            Some(tail) => format!("{}; its last words were:\n{tail}", self.message),
+        }
+    }
+
     /// The same failure with what the server said last.
     #[must_use]
     pub fn with_stderr(mut self, tail: Option<String>) -> Self {
@@ -84,5 +93,18 @@ impl FailureKind {
             | Self::CrashLoop
             | Self::Aborted => false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_full_text_ends_with_what_the_server_said_last() {
+        let failure = Failure::new(FailureKind::Exited, "exited with code 3");
+        assert_eq!(failure.in_full(), "exited with code 3");
+        let failure = failure.with_stderr(Some("Error: FOO_TOKEN missing\n".to_owned()));
+        assert_eq!(failure.in_full(), "exited with code 3; its last words were:\nError: FOO_TOKEN missing");
     }
 }

@@ -81,7 +81,7 @@ fn server(name: &ServerName, status: Option<&ServerStatus>, words: &Words) -> Va
         Some(Phase::Connecting(_) | Phase::Failed { .. } | Phase::Refused(_)) | None => None,
     };
     let error = match phase {
-        Some(Phase::Failed { failure, .. }) => Some(&failure.message),
+        Some(Phase::Failed { failure, .. }) => Some(failure.in_full()),
         Some(Phase::Connected(_) | Phase::Connecting(_) | Phase::Refused(_)) | None => None,
     };
     json!({
@@ -101,7 +101,7 @@ fn skipped((name, refusal): &(ServerName, Refusal)) -> Value {
 }
 
 fn failed((name, failure): &(ServerName, Failure)) -> Value {
-    json!({ "server": name.as_str(), "error": failure.message })
+    json!({ "server": name.as_str(), "error": failure.in_full() })
 }
 
 fn delta(delta: &Delta) -> Value {

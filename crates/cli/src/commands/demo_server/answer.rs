@@ -139,7 +139,7 @@ impl DemoServer {
         let mut tools = vec![
             json!({ "name": "echo", "description": "Says what it is told", "inputSchema": text }),
             json!({
-                "name": "counter",
+                "name": "count",
                 "description": "Counts up; starts at zero with each new process",
                 "inputSchema": by,
             }),
@@ -163,7 +163,7 @@ impl DemoServer {
                 Some(said) => text(said),
                 None => tool_error("the argument text is missing"),
             },
-            "counter" => {
+            "count" => {
                 self.count = self.count.saturating_add(arguments["by"].as_i64().unwrap_or(1));
                 text(&self.count.to_string())
             }
@@ -245,13 +245,13 @@ mod tests {
         let answer = ask(&mut server(), "tools/list", json!({}));
         let names: Vec<_> =
             answer["result"]["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
-        assert_eq!(names, ["echo", "counter", "sleep", "tool_1", "tool_2"]);
+        assert_eq!(names, ["echo", "count", "sleep", "tool_1", "tool_2"]);
     }
 
     #[test]
     fn the_counter_keeps_its_state_between_calls() {
         let mut server = server();
-        let call = json!({ "name": "counter", "arguments": {} });
+        let call = json!({ "name": "count", "arguments": {} });
         ask(&mut server, "tools/call", call.clone());
         let answer = ask(&mut server, "tools/call", call);
         assert_eq!(answer["result"]["content"][0]["text"], "2");
@@ -260,7 +260,7 @@ mod tests {
     #[test]
     fn every_listed_tool_can_be_called_and_no_other() {
         let mut server = server();
-        for name in ["echo", "counter", "tool_1", "tool_2"] {
+        for name in ["echo", "count", "tool_1", "tool_2"] {
             let answer =
                 ask(&mut server, "tools/call", json!({ "name": name, "arguments": { "text": "hi" } }));
             assert_eq!(answer["result"]["isError"], false, "{name}");
