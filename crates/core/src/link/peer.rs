@@ -111,7 +111,8 @@ impl Asker {
     }
 
     pub(super) async fn notify(&self, method: &str) -> Result<(), AskError> {
-        let notification = ClientNotification::CustomNotification(CustomNotification::new(method, None));
+        let notification =
+            ClientNotification::CustomNotification(CustomNotification::new(method, Some(json!({}))));
         self.peer.send_notification(notification).await.map_err(ask_error)
     }
 }

@@ -78,6 +78,13 @@ impl Guard {
         Self(Arc::new(Inner { exe: None, state: Mutex::default() }))
     }
 
+    /// A guard whose process is the test.
+    #[cfg(test)]
+    pub(super) fn on_line(stream: UnixStream) -> Self {
+        let state = State { line: Some(Arc::new(stream)), ..State::default() };
+        Self(Arc::new(Inner { exe: None, state: Mutex::new(state) }))
+    }
+
     /// Kills every registered group at once, synchronously: for panic hooks and for the second Ctrl-C. Does not need
     /// a runtime, does not wait, and leaves the registry as it is.
     pub fn kill_all_groups(&self) {

@@ -160,7 +160,46 @@ pub(super) fn spawn_guard(exe: &Path, word: &str, input: OwnedFd) -> io::Result<
 
 #[cfg(test)]
 mod tests {
+    use std::{io::BufRead, os::unix::net::UnixStream};
+
     use super::*;
+
+    fn launch(program: &str) -> Launch {
+        Launch {
+            program: program.into(),
+            args: vec!["-c".to_owned(), "exit".to_owned()],
+            env: Vec::new(),
+            cwd: "/".into(),
+        }
+    }
+
+    #[tokio::test]
+    async fn the_guard_hears_of_a_group_from_the_child_itself_and_of_a_start_of_which_nothing_came() {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let guard = Guard::on_line(ours);
+        let mut lines = io::BufReader::new(theirs).lines().map(Result::unwrap);
+        let mut spawned = spawn_server(&launch("/bin/sh"), &guard).unwrap();
+        let pid = spawned.pid.as_raw_nonzero();
+        // Once by the child, once by us.
+        assert_eq!(lines.next().unwrap(), format!("+{pid} 1"));
+        assert_eq!(lines.next().unwrap(), format!("+{pid} 1"));
+        spawned.child.wait().await.unwrap();
+        guard.remove(spawned.pid);
+        assert_eq!(lines.next().unwrap(), format!("-{pid}"));
+
+        assert!(spawn_server(&launch("/"), &guard).is_err());
+        assert!(lines.next().unwrap().ends_with(" 2"));
+        assert_eq!(lines.next().unwrap(), "!2");
+        assert_eq!(guard.live_groups(), 0);
+    }
+
+    #[tokio::test]
+    async fn nothing_is_started_without_a_guard_that_listens() {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        drop(theirs);
+        let refused = spawn_server(&launch("/bin/sh"), &Guard::on_line(ours));
+        assert_eq!(refused.err().unwrap().kind(), io::ErrorKind::BrokenPipe);
+    }
 
     #[test]
     fn a_group_is_announced_as_one_line() {

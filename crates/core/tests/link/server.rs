@@ -35,6 +35,9 @@ impl Server {
         for line in std::io::stdin().lock().lines() {
             let Ok(line) = line else { return };
             let message: Value = serde_json::from_str(&line).unwrap();
+            // As strict as servers are: to them `null` is not the same as nothing, and every message says its version.
+            assert_ne!(message.get("params"), Some(&Value::Null), "{line}");
+            assert_eq!(message["jsonrpc"], "2.0", "{line}");
             self.log(&message);
             self.take(&message);
         }
