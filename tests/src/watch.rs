@@ -232,6 +232,17 @@ impl Watch {
         })
     }
 
+    /// Waits until nothing is opening any more and all of that has been told; what comes after the mark is new.
+    pub fn quiet(&mut self) -> Mark {
+        self.wait_within(BOUND, "the newest commit to settle", |events| {
+            let newest = |name: &str| events.iter().rev().find(|event| event["event"] == name);
+            let planned = newest("mcp-reload")?["generation"].as_u64();
+            (newest("mcp-settled")?["generation"].as_u64() == planned).then_some(())
+        });
+        self.nothing_more_since(self.mark());
+        self.mark()
+    }
+
     /// Sends it a signal.
     pub fn signal(&self, signal: Signal) {
         kill(self.pid(), signal);

@@ -94,7 +94,7 @@ impl Action {
             "signal" => Self::Signal(match argument {
                 "KILL" => Signal::KILL,
                 "TERM" => Signal::TERM,
-                "SEGV" => Signal::SEGV,
+                "ABRT" => Signal::ABORT,
                 other => return Err(format!("unknown signal {other}")),
             }),
             "hang" => Self::Hang,
