@@ -4,7 +4,6 @@
 mod changes;
 mod decisions;
 mod event;
-mod frozen;
 mod pass;
 mod target;
 mod task;
@@ -37,7 +36,7 @@ pub use event::{ChangeKind, CliEvent, NoticeCode, SettingsChange};
 
 /// What hot reload is started with.
 pub struct HotReloadOptions {
-    /// The session, initialised.
+    /// The session, not initialised: it starts with the first commit.
     pub config: Arc<dyn Config>,
     /// The command line and what was fixed at start.
     pub launch: Launch,
@@ -77,8 +76,8 @@ pub struct Answer {
 }
 
 impl HotReload {
-    /// Commits what the files say now and comes back when that is planned; from then on every change is committed by
-    /// itself. What there is to tell comes out of the channel, from the first commit on.
+    /// Commits what the files say now, initialises the session with it, and comes back when that is planned; from then
+    /// on every change is committed by itself. What there is to tell comes out of the channel, from the first commit on.
     pub async fn start(options: HotReloadOptions) -> (Self, mpsc::UnboundedReceiver<CliEvent>) {
         let HotReloadOptions { config, launch, schema, store, watcher, booted } = options;
         let root = launch.paths.root.clone();
@@ -147,6 +146,11 @@ impl HotReload {
         answered.await.unwrap_or(Err(nobody))
     }
 
+    /// Ends the task without waiting: nothing is committed or told any more. For a session that is about to end.
+    pub fn end(&self) {
+        self.stop.cancel();
+    }
+
     /// Ends the task and the watcher and waits for both.
     pub async fn stop(self) {
         self.stop.cancel();
@@ -174,3 +178,6 @@ fn with_sources(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |error| error.source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
+
+#[cfg(test)]
+mod tests;

@@ -165,6 +165,14 @@ impl Launch {
         launch
     }
 
+    /// Takes down what a settings file says that was no good at start and is good now. What it says then about keys
+    /// that need a restart is fixed like that of the others.
+    pub(crate) fn fix_repaired(&mut self, now: &Snapshot) {
+        for (id, said) in fixed(now) {
+            self.fixed.entry(id).or_insert(said);
+        }
+    }
+
     fn vouch(&self, at_start: &Snapshot) -> BTreeMap<SourceId, BTreeSet<(ServerName, String)>> {
         let root = self.paths.root.as_path();
         let in_project = at_start.sources.values().filter(|source| match source.id {

@@ -85,7 +85,7 @@ fn keys(id: SourceId) -> Keys {
 }
 
 /// Only settings files hold keys that need a restart: elsewhere `mcp` may be a variable.
-pub(super) fn keys_need_restart(id: SourceId) -> bool {
+fn keys_need_restart(id: SourceId) -> bool {
     match id {
         SourceId::SystemDefaults | SourceId::User | SourceId::Workspace | SourceId::System => true,
         SourceId::McpJson

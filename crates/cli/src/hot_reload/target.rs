@@ -14,6 +14,9 @@ pub(super) trait Target: Send + Sync + 'static {
     fn bound(&self) -> LaunchBound;
     /// Commits one desired state as a whole and resolves when it is planned; it never waits for a connection.
     fn commit(&self, desired: Desired) -> BoxFuture<'_, Result<u64, CommitError>>;
+    /// Starts the session with what was committed, if it has not started yet, and resolves when that is planned: to the
+    /// newest generation.
+    fn initialize(&self) -> BoxFuture<'_, u64>;
     /// The newest published state.
     fn status(&self) -> Arc<Status>;
     /// Tries one server again now.
@@ -35,6 +38,16 @@ impl Target for Arc<dyn Config> {
             update.set_folder_trust(folder);
             update.set_unreadable_sources(unreadable);
             Ok(update.reinitialize_mcp_servers(servers).await?.generation)
+        }
+        .boxed()
+    }
+
+    fn initialize(&self) -> BoxFuture<'_, u64> {
+        async move {
+            Config::initialize(&**self);
+            let mut status = Config::status(&**self);
+            // An ended session plans nothing any more.
+            status.wait_for(|status| status.observed > 0).await.map_or(0, |status| status.observed)
         }
         .boxed()
     }

@@ -6,7 +6,8 @@ mod step;
 use std::{future::Future, sync::Arc, time::Duration};
 
 use futures::{FutureExt, future::BoxFuture};
-use qwen_core::{Desired, ServerName, Unavailable};
+use qwen_approvals::Verdict;
+use qwen_core::{Decision, Desired, ServerName, Unavailable};
 use qwen_settings_schema::SettingsSchema;
 use tokio::{
     sync::{mpsc, oneshot, watch},
@@ -18,7 +19,6 @@ use super::{
     Answer,
     decisions::{Deriving, SessionDecisions},
     event::{CliEvent, NoticeCode},
-    frozen::Frozen,
     pass::Asked,
     target::{Files, Target},
     told::Told,
@@ -56,7 +56,6 @@ pub(super) struct Parts<T> {
 pub(super) struct Task<T> {
     parts: Parts<T>,
     told: Told,
-    frozen: Frozen,
     decisions: SessionDecisions,
     derived: watch::Sender<Arc<Derived>>,
     /// What core was told last; nothing before the first commit.
@@ -114,14 +113,11 @@ impl<T: Target> Task<T> {
     /// Takes over what the session booted from; nothing is committed yet.
     pub(super) fn new(mut parts: Parts<T>, booted: &Snapshot) -> (Self, watch::Receiver<Arc<Derived>>) {
         let (told, events) = Told::booted(booted);
-        let mut frozen = Frozen::default();
-        let counting = frozen.apply(booted, &*parts.schema);
-        let at_boot = (parts.derive)(&counting, &SessionDecisions::new(), None);
+        let at_boot = (parts.derive)(booted, &SessionDecisions::new(), None);
         let (derived, published) = watch::channel(Arc::new(at_boot));
         let task = Self {
             parts,
             told,
-            frozen,
             decisions: SessionDecisions::new(),
             derived,
             sent: None,
@@ -190,7 +186,11 @@ impl<T: Target> Task<T> {
                     answer.server
                 );
                 self.notice(NoticeCode::DecisionNotSaved, message);
-                self.decisions.insert((answer.server, answer.hash.to_string()), answer.verdict);
+                let decision = match answer.verdict {
+                    Verdict::Approve => Decision::Approved,
+                    Verdict::Reject => Decision::Rejected,
+                };
+                self.decisions.insert((answer.server, answer.hash.to_string()), decision);
                 self.look(Extent::AsSet, done);
             }
             Request::Reconnect { server, answer } => {

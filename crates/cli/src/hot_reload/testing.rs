@@ -70,7 +70,7 @@ pub(super) fn desired(text: &str) -> Desired {
     desired
 }
 
-/// What the user's settings mean: their `mini` text and the server `mcp` of `mcp.serverCommand`, with `auto:off` and `debounce:MS` beside the words of [`desired`].
+/// What the user's settings mean: their `mini` text, with `auto:off` and `debounce:MS` beside the words of [`desired`].
 /// Every undecided entry is promptable, under a hash of its text.
 pub(super) fn derived(snapshot: &Snapshot) -> Derived {
     let root = snapshot.get(SourceId::User).map(|file| Arc::clone(&file.root)).unwrap_or_default();
@@ -78,8 +78,6 @@ pub(super) fn derived(snapshot: &Snapshot) -> Derived {
     let (options, words): (Vec<&str>, Vec<&str>) =
         text.split_whitespace().partition(|word| *word == "auto:off" || word.starts_with("debounce:"));
     let Desired { servers, gating, folder, unreadable } = desired(&words.join(" "));
-    let command = root.pointer("/mcp/serverCommand").and_then(|command| command.as_str());
-    let servers = servers.into_iter().chain(command.map(|command| ("mcp".into(), entry(command)))).collect();
     let mut derived = Derived { servers, gating, folder, unreadable, ..Derived::default() };
     for option in options {
         match option.strip_prefix("debounce:") {
@@ -185,6 +183,11 @@ impl Target for FakeCore {
             Ok(u64::try_from(state.commits.len()).unwrap())
         }
         .boxed()
+    }
+
+    fn initialize(&self) -> BoxFuture<'_, u64> {
+        let planned = u64::try_from(self.state().commits.len()).unwrap();
+        futures::future::ready(planned).boxed()
     }
 
     fn status(&self) -> Arc<Status> {

@@ -30,9 +30,8 @@ impl<T: Target> Task<T> {
             }
             self.tell(event);
         }
-        let counting = self.frozen.apply(&seen.snapshot, &*self.parts.schema);
         let previous = Arc::clone(&self.derived.borrow());
-        let derived = Arc::new((self.parts.derive)(&counting, &self.decisions, Some(&previous)));
+        let derived = Arc::new((self.parts.derive)(&seen.snapshot, &self.decisions, Some(&previous)));
         self.parts.files.set_debounce(derived.options.debounce);
         self.derived.send_replace(Arc::clone(&derived));
 
@@ -68,7 +67,13 @@ impl<T: Target> Task<T> {
     }
 
     async fn commit(&mut self, desired: Desired, extent: Extent) {
-        match self.parts.target.commit(desired.clone()).await {
+        let target = &self.parts.target;
+        let planned = match (target.commit(desired.clone()).await, &self.sent) {
+            // What was recorded before the session started is its first generation.
+            (Ok(_), None) => Ok(target.initialize().await),
+            (planned, _) => planned,
+        };
+        match planned {
             Ok(generation) => {
                 self.sent = Some(desired);
                 self.retry = None;

@@ -1,6 +1,5 @@
 //! The task under a paused clock, with a core that does what a test says.
 
-use qwen_approvals::Verdict;
 use qwen_settings_schema::schema;
 use serde_json::json;
 use tokio::task::JoinHandle;
@@ -217,7 +216,7 @@ async fn an_edit_that_undoes_a_failed_one_leaves_nothing_to_retry() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_key_that_needs_a_restart_is_told_and_changes_nothing_now_or_with_a_later_edit() {
+async fn a_key_that_needs_a_restart_is_told_and_commits_nothing() {
     let root = |command: &str, mini: &str| settings(json!({"mcp": {"serverCommand": command}, "mini": mini}));
     let mut bench = Bench::start_with(FakeCore::new(), root("x", "a=x"), root("x", "a=x")).await;
     bench.told().await;
@@ -225,7 +224,6 @@ async fn a_key_that_needs_a_restart_is_told_and_changes_nothing_now_or_with_a_la
     assert_eq!(bench.told().await, ["restart mcp.serverCommand"]);
     bench.save(root("y", "a=y"));
     assert_eq!(bench.told().await, ["changed mini", "planned 2"]);
-    assert_eq!(bench.last_commit(), desired("a=y mcp=x"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -286,7 +284,7 @@ async fn a_decision_that_cannot_be_written_holds_for_this_session_and_says_so() 
     bench.ask(|done| Request::Unsaved { answer, because: "write the file".to_owned(), done }).await.unwrap();
     assert_eq!(bench.told().await, ["notice decision-not-saved"]);
     let known = bench.decisions.lock().unwrap().clone();
-    assert_eq!(known, SessionDecisions::from([(("a".into(), hash.to_string()), Verdict::Approve)]));
+    assert_eq!(known, SessionDecisions::from([(("a".into(), hash.to_string()), Decision::Approved)]));
 }
 
 #[tokio::test(start_paused = true)]
