@@ -27,7 +27,8 @@ use crate::settings::{Diagnostic, Snapshot, SourceId};
 
 pub use launch::{ApproveMcp, Fixed, Flags, Held, Launch, Screen, ServerSources, Yolo};
 pub use row::{
-    Loser, Promptable, ReadVariable, Row, RowApproval, ShadowedBy, Source, Transport, VariableState, Written,
+    GatedEntry, Loser, Promptable, ReadVariable, Row, RowApproval, ShadowedBy, Source, Transport,
+    VariableState, Written,
 };
 
 /// What the files and flags mean.
@@ -47,6 +48,8 @@ pub struct Derived {
     pub unreadable: Vec<String>,
     /// Who should be asked about, with what they would be asked.
     pub promptable: BTreeMap<ServerName, Promptable>,
+    /// The highest gated entry of each name that has one, whatever was decided about it.
+    pub gated: BTreeMap<ServerName, GatedEntry>,
     /// Every problem of every source that counts, in the order of sources and lines.
     pub diagnostics: Vec<Diagnostic>,
     /// What the session itself does by.
@@ -66,6 +69,7 @@ impl Default for Derived {
             folder_question: FolderQuestion::Settled,
             unreadable: Vec::new(),
             promptable: BTreeMap::new(),
+            gated: BTreeMap::new(),
             diagnostics: Vec::new(),
             options: Options::default(),
             merged: Arc::new(schema::merge(&[])),
@@ -182,6 +186,7 @@ pub fn derive(snapshot: &Snapshot, launch: &Launch, previous: Option<&Derived>) 
         folder_question: settings.question,
         unreadable: settings.unreadable,
         promptable: weighed.promptable,
+        gated: weighed.gated,
         diagnostics: diagnostics.into_iter().map(|(_, said)| said).collect(),
         options,
         merged: settings.merged,

@@ -27,9 +27,9 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 pub use derive::{
-    ApproveMcp, AutoReload, Derived, Fixed, Flags, FolderQuestion, Held, Launch, Loser, Options, Promptable,
-    ReadVariable, Row, RowApproval, Screen, ServerSources, ShadowedBy, Source, Transport, VariableState,
-    WatchMode, Written, Yolo, derive,
+    ApproveMcp, AutoReload, Derived, Fixed, Flags, FolderQuestion, GatedEntry, Held, Launch, Loser, Options,
+    Promptable, ReadVariable, Row, RowApproval, Screen, ServerSources, ShadowedBy, Source, Transport,
+    VariableState, WatchMode, Written, Yolo, derive,
 };
 pub use hot_reload::{Answer, ChangeKind, CliEvent, HotReload, HotReloadOptions, NoticeCode, SettingsChange};
 pub use settings::{

@@ -2,7 +2,7 @@
 
 use std::{fmt, path::PathBuf, sync::Arc};
 
-use qwen_core::{Decision, Entry, Scope, ServerName};
+use qwen_core::{Decision, Entry, Refusal, Scope, ServerName};
 use serde_json::Value;
 
 /// One name of the map: the entry that counts, with where it stands and who else has the name.
@@ -146,6 +146,18 @@ pub struct Promptable {
     pub variables: Vec<ReadVariable>,
     /// The entry that counts now and would be replaced.
     pub replaces: Option<Loser>,
+}
+
+/// The highest gated entry of a name, whatever was decided about it: what a decision by name means when nobody has
+/// to be asked.
+#[derive(Clone, Debug)]
+pub struct GatedEntry {
+    /// The entry as it would be asked about.
+    pub asked: Promptable,
+    /// What was decided about exactly these bytes.
+    pub decision: Decision,
+    /// The first check, other than that of the decision, that refuses it.
+    pub barrier: Option<Refusal>,
 }
 
 /// One variable that an entry reads.

@@ -10,7 +10,7 @@ use std::{
 use indexmap::IndexMap;
 use qwen_approvals::Records;
 use qwen_core::{
-    Approval, Decision, Desired, Entry, FolderTrust, Gating, Pending, ServerName, Switch, admit_one,
+    Approval, Decision, Desired, Entry, FolderTrust, Gating, Pending, Refusal, ServerName, Switch, admit_one,
 };
 
 use super::{
@@ -20,7 +20,7 @@ use super::{
     gate::Settings,
     launch::{Launch, Yolo},
     resolve::{self, Problem, Resolved, Surroundings},
-    row::{Loser, Promptable, Row, RowApproval, ShadowedBy, Written},
+    row::{GatedEntry, Loser, Promptable, Row, RowApproval, ShadowedBy, Written},
 };
 use crate::settings::{Diagnostic, Reach, Severity, Snapshot, SourceId, Variables};
 
@@ -31,6 +31,7 @@ pub(super) struct Weighed {
     pub(super) servers: IndexMap<ServerName, Entry>,
     pub(super) pending: BTreeMap<ServerName, Pending>,
     pub(super) promptable: BTreeMap<ServerName, Promptable>,
+    pub(super) gated: BTreeMap<ServerName, GatedEntry>,
     pub(super) diagnostics: Vec<(SourceId, Diagnostic)>,
 }
 
@@ -134,6 +135,17 @@ impl<'a> Weighing<'a> {
         if let Some(asked) = self.promptable(name, counts, above, &resolved, weighed) {
             weighed.promptable.insert(name.clone(), asked);
         }
+        if let Some(highest) = judged.iter().rev().find(|judged| judged.approval.is_some()) {
+            let replaces = (!std::ptr::eq(highest, counts)).then(|| counts.loser());
+            let gated = match replaces {
+                Some(_) => {
+                    let resolved = self.resolve(highest);
+                    self.gated(name, highest, &resolved, replaces)
+                }
+                None => self.gated(name, highest, &resolved, None),
+            };
+            weighed.gated.extend(gated.map(|gated| (name.clone(), gated)));
+        }
         if let Some(pending) = counts.approval.as_ref().and_then(|approval| pending(approval.decision)) {
             weighed.pending.insert(name.clone(), pending);
         }
@@ -189,15 +201,36 @@ impl<'a> Weighing<'a> {
         self.would_connect(name, &counting.entry).then(|| promptable(name, counts, approval, counting, None))
     }
 
+    /// The highest gated entry of a name, whatever was decided about it.
+    fn gated(
+        &mut self,
+        name: &ServerName,
+        judged: &Judged<'_>,
+        resolved: &Resolved,
+        replaces: Option<Loser>,
+    ) -> Option<GatedEntry> {
+        let approval = judged.approval.as_ref()?;
+        Some(GatedEntry {
+            asked: promptable(name, judged, approval, resolved, replaces),
+            decision: approval.decision,
+            barrier: self.barrier(name, &resolved.entry),
+        })
+    }
+
     /// Whether every check but that of the decision lets the entry through.
     fn would_connect(&mut self, name: &ServerName, entry: &Entry) -> bool {
+        self.barrier(name, entry).is_none()
+    }
+
+    /// The first check but that of the decision that refuses the entry.
+    fn barrier(&mut self, name: &ServerName, entry: &Entry) -> Option<Refusal> {
         let entry = match entry {
             Entry::Valid(spec) => Entry::Valid(Arc::new((**spec).clone().decided(Decision::Approved))),
-            Entry::Invalid(_) => return false,
+            Entry::Invalid(_) => entry.clone(),
         };
         self.gate.servers.clear();
         self.gate.servers.insert(name.clone(), entry);
-        admit_one(&self.gate, &self.launch.flags.bound, name).is_ok()
+        admit_one(&self.gate, &self.launch.flags.bound, name).err()
     }
 
     fn resolve(&self, judged: &Judged<'_>) -> Resolved {
