@@ -1,6 +1,7 @@
 //! How are the parts put together? The only file that names a constructor: it reads the process's surroundings, finds
 //! the files, reads them once, and hands out the borders of the libraries as trait objects.
 
+mod probe;
 mod session;
 
 use std::{
@@ -11,12 +12,14 @@ use std::{
 
 use qwen_approvals::{ApprovalStore, FileStore};
 use qwen_core::{
-    Client, Config, DirectConnector, Guard, LaunchBound, Manager, Pattern, ProcessEnv, ServerName,
+    Client, CommitError, Config, DirectConnector, Guard, LaunchBound, Manager, Pattern, ProcessEnv,
+    ServerName,
 };
 use qwen_settings_schema::SettingsSchema;
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
+pub(crate) use probe::Probed;
 pub(crate) use session::Session;
 
 use crate::{
@@ -54,6 +57,9 @@ pub(crate) enum StartError {
     /// The files of this session cannot be where they are.
     #[error(transparent)]
     Paths(#[from] PathError),
+    /// Core ended before it did anything.
+    #[error("plan the connections")]
+    Core(#[from] CommitError),
     /// A server that this session started would start the session again.
     #[error(
         "start a session in {} below another one of the same project: a server entry there starts qwen itself",
@@ -69,7 +75,7 @@ impl StartError {
     /// How the command ends.
     pub(crate) fn exit(&self) -> Exit {
         match self {
-            Self::Surroundings(_) => Exit::Failed,
+            Self::Surroundings(_) | Self::Core(_) => Exit::Failed,
             Self::Paths(PathError::InsideProject { .. } | PathError::NoHome) => Exit::Configuration,
             Self::Paths(PathError::NoProjectFolder { .. } | PathError::ProjectIsNoFolder { .. })
             | Self::Nested { .. } => Exit::Usage,
@@ -156,6 +162,28 @@ impl App {
             .enable_all()
             .build()
             .map_err(StartError::Surroundings)
+    }
+
+    /// Does something that starts servers, until it is done or somebody presses Ctrl-C, which gives `None`. Nothing is
+    /// left behind either way.
+    ///
+    /// # Errors
+    /// The system gives no threads, or core ended.
+    pub(crate) fn interruptible<T>(
+        &self,
+        work: impl AsyncFnOnce(Guard) -> Result<T, CommitError>,
+    ) -> Result<Option<T>, StartError> {
+        let runtime = self.runtime()?;
+        let guard = self.guard();
+        let done = runtime.block_on(async {
+            tokio::select! {
+                done = work(guard.clone()) => Ok(Some(done?)),
+                _ = tokio::signal::ctrl_c() => Ok(None),
+            }
+        });
+        guard.kill_all_groups();
+        runtime.shutdown_background();
+        done
     }
 
     /// What ends every child when this process ends, however that happens: also on a panic, of which a session could

@@ -1,8 +1,12 @@
 //! Which code does a command. Each command has a file of its own; this one only hands over.
 
+mod approvals;
+mod approve;
 mod demo;
 mod demo_server;
+mod list;
 mod plan;
+mod reconnect;
 mod settings;
 mod trust;
 mod watch;
@@ -29,10 +33,10 @@ fn mcp(global: &Global, command: &McpCommand) -> Exit {
     match command {
         McpCommand::Watch(args) => watch::run(global, args),
         McpCommand::Plan(args) => plan::run(global, args),
-        McpCommand::List(_)
-        | McpCommand::Approve(_)
-        | McpCommand::Reject(_)
-        | McpCommand::Approvals(_)
-        | McpCommand::Reconnect(_) => Exit::Failed,
+        McpCommand::List(args) => list::run(global, args),
+        McpCommand::Approve(args) => approve::approve(global, args),
+        McpCommand::Reject(args) => approve::reject(global, args),
+        McpCommand::Approvals(command) => approvals::run(global, command),
+        McpCommand::Reconnect(args) => reconnect::run(global, args),
     }
 }

@@ -56,4 +56,4 @@ pub use status::{
     changes,
 };
 pub use transport::{Guard, run_guard_if_asked};
-pub use unavailable::Unavailable;
+pub use unavailable::{Unavailable, nearest};

@@ -107,7 +107,8 @@ fn owner(status: &Status, tool: &str) -> Option<ServerName> {
 }
 
 /// The names that come nearest, best first, three at most; what has little in common is not named.
-pub(crate) fn nearest<'a>(asked: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
+#[must_use]
+pub fn nearest<'a>(asked: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let within = asked.chars().count() / 3 + 1;
     let mut near: Vec<_> =
         names.map(|name| (distance(asked, name), name)).filter(|(distance, _)| *distance <= within).collect();

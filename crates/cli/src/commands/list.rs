@@ -1,0 +1,110 @@
+//! `qwen mcp list`: every configured server with its state, the cause and the next step. Connects to the admitted ones
+//! in this process, never to others, and leaves running sessions alone.
+
+use std::{
+    collections::BTreeMap,
+    io,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use qwen_core::{Phase, ServerName, State, Verdicts};
+
+use crate::{
+    app::{App, Probed, StartError},
+    args::{Global, ListArgs},
+    derive::{Derived, Screen},
+    exit::Exit,
+    output,
+    row::{DiagnosticJson, ListDocument, ListRow, Outcome, list_row, path_text, render_list},
+    sessions::RunningSession,
+    text::count,
+};
+
+/// Lists, and connects unless told otherwise.
+pub(crate) fn run(global: &Global, args: &ListArgs) -> Exit {
+    let app = match App::open(global, Screen::Headless) {
+        Ok(app) => app,
+        Err(error) => return output::fail(&error, error.exit()),
+    };
+    let derived = app.derived();
+    let verdicts = qwen_core::admit(&derived.desired(), app.bound());
+    let sessions = app.sessions().map(|sessions| sessions.running(app.root())).unwrap_or_default();
+    let probed = if args.no_connect || verdicts.values().all(Result::is_err) {
+        BTreeMap::new()
+    } else {
+        match probe(&app, &derived, Duration::from_millis(args.timeout)) {
+            Ok(Some(probed)) => probed,
+            Ok(None) => return Exit::Interrupted,
+            Err(error) => return output::fail(&error, error.exit()),
+        }
+    };
+    let document = document(&app, &derived, &verdicts, &probed);
+    if args.json {
+        output::print_json(&document);
+        sessions.iter().for_each(|session| output::note(&about(session)));
+    } else {
+        let mut text = render_list(&document, app.paint(&io::stdout()));
+        if !document.diagnostics.is_empty() {
+            let problems = count(document.diagnostics.len(), "problem");
+            text.push_str(&format!("{problems} in settings files; see `qwen settings check`\n"));
+        }
+        sessions.iter().for_each(|session| text.push_str(&format!("{}\n", about(session))));
+        output::print(&text);
+    }
+    let failed = document.servers.iter().any(|row| has_failed(row, &probed));
+    if args.check && failed { Exit::ServersFailed } else { Exit::Ok }
+}
+
+/// What came of each server; `None` when somebody pressed Ctrl-C.
+fn probe(
+    app: &App,
+    derived: &Derived,
+    limit: Duration,
+) -> Result<Option<BTreeMap<ServerName, Probed>>, StartError> {
+    app.interruptible(async |guard| app.probe(derived.desired(), limit, guard).await)
+}
+
+fn document(
+    app: &App,
+    derived: &Derived,
+    verdicts: &Verdicts,
+    probed: &BTreeMap<ServerName, Probed>,
+) -> ListDocument {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now_unix_ms = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
+    let mut servers: Vec<ListRow> = derived
+        .rows
+        .values()
+        .map(|row| {
+            let refused = verdicts.get(&row.name).and_then(|verdict| verdict.as_ref().err());
+            let refused = refused.map(|refusal| Phase::Refused(refusal.clone()));
+            let outcome = match (probed.get(&row.name), &refused) {
+                (_, Some(phase)) => Outcome::Phase { phase, since_unix_ms: now_unix_ms },
+                (Some(probed), None) => {
+                    Outcome::Phase { phase: &probed.phase, since_unix_ms: probed.since_unix_ms }
+                }
+                (None, None) => Outcome::NotTried,
+            };
+            list_row(row, outcome, app.background())
+        })
+        .collect();
+    servers.sort_by(|a, b| a.name.cmp(&b.name));
+    ListDocument {
+        servers,
+        diagnostics: derived.diagnostics.iter().map(DiagnosticJson::new).collect(),
+        folder_trusted: derived.folder == qwen_core::FolderTrust::Trusted,
+        project_root: path_text(app.root()),
+    }
+}
+
+fn has_failed(row: &ListRow, probed: &BTreeMap<ServerName, Probed>) -> bool {
+    let failed = [State::Failed, State::NeedsAuth].map(State::as_str);
+    probed.contains_key(row.name.as_str()) && row.state.is_some_and(|state| failed.contains(&state))
+}
+
+fn about(session: &RunningSession) -> String {
+    format!(
+        "a session of this project runs (pid {}); it has connections of its own, which this list left alone",
+        session.pid
+    )
+}

@@ -1,0 +1,112 @@
+//! `qwen mcp reconnect`: tries a connection in this process through the same gate as every other, and says how a running
+//! session does it.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use qwen_core::{Desired, Phase, Refusal, ServerName, View, Wire};
+
+use super::approve::unknown;
+use crate::{
+    app::{App, Probed},
+    args::{Global, ReconnectArgs},
+    derive::{Derived, Screen},
+    exit::Exit,
+    output,
+    text::{count, visible},
+    words::{Words, of_phase, of_refusal},
+};
+
+/// Tries one server, or all.
+pub(crate) fn run(global: &Global, args: &ReconnectArgs) -> Exit {
+    let app = match App::open(global, Screen::Headless) {
+        Ok(app) => app,
+        Err(error) => return output::fail(&error, error.exit()),
+    };
+    let derived = app.derived();
+    let names: Vec<ServerName> = match &args.name {
+        Some(name) if derived.rows.contains_key(name.as_str()) => vec![ServerName::from(name.as_str())],
+        Some(name) => {
+            output::note(&format!("qwen: {}", unknown(&derived, name)));
+            return Exit::Failed;
+        }
+        None => derived.rows.keys().cloned().collect(),
+    };
+    let (admitted, refused) = sorted(&app, &derived, names);
+    for (name, refusal) in &refused {
+        output::print(&refused_line(&app, &derived, name, refusal));
+    }
+    if admitted.servers.is_empty() {
+        return if refused.is_empty() || args.all { Exit::Ok } else { Exit::Blocked };
+    }
+    let limit = longest(&admitted) + Duration::from_secs(1);
+    let total = admitted.servers.len();
+    match app.interruptible(async |guard| app.probe(admitted, limit, guard).await) {
+        Err(error) => output::fail(&error, error.exit()),
+        Ok(None) => Exit::Interrupted,
+        Ok(Some(probed)) => report(&app, &derived, &probed, total),
+    }
+}
+
+/// What the gate lets through, as the only servers of a state of their own, and what it does not.
+fn sorted(app: &App, derived: &Derived, names: Vec<ServerName>) -> (Desired, Vec<(ServerName, Refusal)>) {
+    let mut verdicts = qwen_core::admit(&derived.desired(), app.bound());
+    let mut admitted = derived.desired();
+    admitted.servers.clear();
+    let mut refused = Vec::new();
+    for name in names {
+        match (verdicts.shift_remove(&name), derived.servers.get(&name)) {
+            (Some(Err(refusal)), _) => refused.push((name, refusal)),
+            (Some(Ok(_)), Some(entry)) => {
+                admitted.servers.insert(name, entry.clone());
+            }
+            (Some(Ok(_)) | None, _) => {}
+        }
+    }
+    (admitted, refused)
+}
+
+/// The longest that any of them may take by its own entry.
+fn longest(desired: &Desired) -> Duration {
+    let limits = desired.servers.values().map(|entry| match entry {
+        qwen_core::Entry::Valid(spec) => match spec.wire() {
+            Wire::Stdio(_) | Wire::Http(_) | Wire::Sse(_) => spec.view.discovery_timeout,
+        },
+        qwen_core::Entry::Invalid(_) => Duration::ZERO,
+    });
+    limits.max().unwrap_or(View::STDIO_DISCOVERY)
+}
+
+fn refused_line(app: &App, derived: &Derived, name: &ServerName, refusal: &Refusal) -> String {
+    let words = of_refusal(refusal, name, derived.rows.get(name), app.background());
+    sentence(&format!("{} was not tried", visible(name.as_str())), words)
+}
+
+fn report(app: &App, derived: &Derived, probed: &BTreeMap<ServerName, Probed>, total: usize) -> Exit {
+    let mut connected = 0;
+    for (name, probed) in probed {
+        let shown = visible(name.as_str());
+        let words = of_phase(&probed.phase, name, derived.rows.get(name), app.background());
+        output::print(&match &probed.phase {
+            Phase::Connected(found) => {
+                connected += 1;
+                format!("✓ {shown} connects, with {}\n", count(found.tools, "tool"))
+            }
+            Phase::Connecting(_) | Phase::Failed { .. } | Phase::Refused(_) => {
+                sentence(&format!("✗ {shown} does not connect"), words)
+            }
+        });
+    }
+    if total > 1 {
+        output::print(&format!("{connected} of {total} connected\n"));
+    }
+    output::print(
+        "this was a connection of this process; in a running session use /mcp reconnect NAME, or edit the entry\n",
+    );
+    if connected == total { Exit::Ok } else { Exit::ServersFailed }
+}
+
+fn sentence(start: &str, words: Words) -> String {
+    let cause = words.cause.map(|cause| format!(": {}", visible(&cause))).unwrap_or_default();
+    let step = words.next_step.map(|step| format!("\n    next: {}", visible(&step))).unwrap_or_default();
+    format!("{start}{cause}{step}\n")
+}
