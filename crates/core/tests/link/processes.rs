@@ -96,3 +96,30 @@ async fn the_registry_knows_exactly_the_groups_that_live_and_can_kill_them() {
     open.remove(0).lease.link.retire(Teardown::Lost).await;
     assert_eq!(guard.live_groups(), 0);
 }
+
+#[tokio::test]
+async fn connections_that_came_and_went_leave_no_task_descriptor_or_thread() {
+    let connector = connector_with(qwen_core::Guard::without_process());
+    let metrics = tokio::runtime::Handle::current().metrics();
+    let count = |folder: &str| std::fs::read_dir(folder).unwrap().count();
+    let server = Server::scripted("plain");
+    let mut first = None;
+    for round in 0..20 {
+        let opened = open_on(&connector, &server, Default::default()).await.unwrap();
+        match round % 3 {
+            0 => opened.lease.link.retire(Teardown::Exit).await,
+            1 => {
+                kill(opened.pid());
+                opened.lease.link.retire(Teardown::Lost).await;
+            }
+            _ => drop(opened),
+        }
+        server.is_gone_within(Duration::from_secs(10)).await;
+        // A permit is given back by a task that lives a little longer than a short connection.
+        until(Duration::from_secs(10), || metrics.num_alive_tasks() == 0).await;
+        let now = (count("/proc/self/fd"), count("/proc/self/task"));
+        let first = *first.get_or_insert(now);
+        assert_eq!(now.0, first.0, "descriptors after {round} rounds");
+        assert!(now.1 <= first.1 + 1, "threads after {round} rounds: {} {}", now.1, first.1);
+    }
+}
