@@ -12,10 +12,13 @@ mod config;
 mod connector;
 mod domain;
 mod driver;
+#[cfg(not(unix))]
+mod elsewhere;
 mod failure;
 mod fingerprint;
 mod inventory;
 mod layers;
+#[cfg(unix)]
 mod link;
 mod manager;
 mod mask;
@@ -44,9 +47,12 @@ pub use domain::{
     InvalidEntry, LaunchBound, OAuth, Pattern, Pending, PoolMode, Remote, Scope, Secret, ServerName,
     ServerSpec, Stdio, Switch, Time, VersionNegotiation, View, Wire,
 };
+#[cfg(not(unix))]
+pub use elsewhere::{Client, DirectConnector, Guard, run_guard_if_asked};
 pub use failure::{Failure, FailureKind};
 pub use fingerprint::Fingerprint;
 pub use inventory::{Inventory, Listing, Prompt, Resource, Tool};
+#[cfg(unix)]
 pub use link::{Client, DirectConnector};
 pub use manager::Manager;
 pub use mask::{mask_args, mask_text};
@@ -55,5 +61,6 @@ pub use status::{
     CommitRecord, Connected, Connecting, McpEvent, Phase, ServerStatus, Settling, State, Status, Transition,
     changes,
 };
+#[cfg(unix)]
 pub use transport::{Guard, run_guard_if_asked};
 pub use unavailable::{Unavailable, nearest};

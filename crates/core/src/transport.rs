@@ -2,15 +2,26 @@
 //! guard; knows no list, no call and no reason why a connection is wanted.
 
 mod env;
+#[cfg(unix)]
 mod guard;
+#[cfg(unix)]
 mod guard_process;
+#[cfg(unix)]
 pub(crate) mod launch;
+#[cfg(unix)]
 pub(crate) mod mend;
+#[cfg(unix)]
 pub(crate) mod outbox;
+#[cfg(unix)]
 pub(crate) mod process;
+#[cfg(unix)]
 pub(crate) mod spawn;
+#[cfg(unix)]
 pub(crate) mod stderr;
+#[cfg(unix)]
 pub(crate) mod stdio;
 
+#[cfg(unix)]
 pub use guard::Guard;
+#[cfg(unix)]
 pub use guard_process::run_guard_if_asked;
