@@ -177,3 +177,18 @@ fn the_files_of_real_projects_load_with_the_reasons_they_deserve() {
     let (_, derived) = site.start();
     assert_eq!(derived.diagnostics.iter().map(|said| said.code).collect::<Vec<_>>(), ["other_dialect"]);
 }
+
+#[test]
+fn a_file_full_of_broken_entries_is_told_in_bounds() {
+    let servers: serde_json::Map<String, serde_json::Value> = (0..1_000)
+        .map(|n| {
+            (format!("s{n}"), json!({"command": "srv", "env": {"T": "${NOPE}"}, "unknown": "x".repeat(20)}))
+        })
+        .collect();
+    let site = Site::new().file("project/.mcp.json", json!({ "mcpServers": servers }));
+    let (_, derived) = site.start();
+    assert_eq!(derived.rows.len(), 1_000);
+    assert_eq!(derived.diagnostics.len(), 400);
+    // An excerpt is a pass over the file, so that one for each would take minutes.
+    assert_eq!(derived.diagnostics.iter().filter(|said| said.excerpt.is_some()).count(), 40);
+}

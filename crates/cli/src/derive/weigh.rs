@@ -24,6 +24,9 @@ use super::{
 };
 use crate::settings::{Diagnostic, Reach, Severity, Snapshot, SourceId, Variables};
 
+/// More of these about one file help nobody; the rows have every reason.
+const AT_MOST: usize = 200;
+
 /// What all names come to.
 #[derive(Default)]
 pub(super) struct Weighed {
@@ -308,6 +311,10 @@ fn tell(candidate: &Candidate, resolved: &Resolved, weighed: &mut Weighed) {
     let oddities = resolved.oddities.iter().map(|odd| (Severity::Warning, "unset_variable", odd));
     for (severity, code, problem) in problem.chain(oddities) {
         let file = &candidate.file;
+        let nth = weighed.diagnostics.iter().filter(|(id, _)| *id == file.id).take(AT_MOST).count();
+        if nth == AT_MOST {
+            return;
+        }
         let key: Vec<String> = candidate.key.iter().chain(&problem.field).cloned().collect();
         let message = if problem.field.is_empty() {
             problem.why.clone()
@@ -316,7 +323,7 @@ fn tell(candidate: &Candidate, resolved: &Resolved, weighed: &mut Weighed) {
         };
         let said = Diagnostic::new(file.path.as_deref(), severity, code, message);
         let said = match file.positions.nearest(&key) {
-            Some(place) => said.at(file.positions.text(), place),
+            Some(place) => said.at_as_nth(file.positions.text(), place, nth),
             None => said,
         };
         weighed.diagnostics.push((file.id, said));

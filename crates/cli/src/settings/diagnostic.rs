@@ -89,6 +89,18 @@ impl Diagnostic {
         self
     }
 
+    /// The same problem at a place of `text`, the `nth` that is said about it. An excerpt costs a pass over the text, so
+    /// of a large one only the first few have theirs.
+    #[must_use]
+    pub(crate) fn at_as_nth(self, text: &str, place: Place, nth: usize) -> Self {
+        const FEW: usize = 20;
+        const LARGE: usize = 64 * 1024;
+        if nth < FEW || text.len() < LARGE {
+            return self.at(text, place);
+        }
+        Self { line: Some(place.line), column: Some(place.column), ..self }
+    }
+
     /// For people: the place, the message, the masked line with a mark below it, and the hint.
     #[must_use]
     pub fn render(&self, paint: Paint) -> String {

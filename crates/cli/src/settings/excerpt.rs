@@ -28,7 +28,9 @@ impl Excerpt {
         for (number, line) in (1..).zip(text.split('\n')) {
             let line = line.strip_suffix('\r').unwrap_or(line);
             if number == place.line {
-                return Some(Self::cut(&pieces(line, &mut state), place.column));
+                // What is far behind the place is not shown; a value that is cut here is masked all the same.
+                let enough = ahead(line, 0, place.column as usize + 2 * REACH);
+                return Some(Self::cut(&pieces(&line[..enough], &mut state), place.column));
             }
             // Only block comments reach over a line; a cheap pass is enough to follow them.
             skip_line(line, &mut state);

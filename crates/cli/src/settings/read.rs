@@ -198,8 +198,9 @@ impl Said {
         let presence = if text.trim().is_empty() { Presence::Blank } else { Presence::Present };
         if id == SourceId::UserEnv {
             let found = dotenv::parse(text);
-            let odd = found.odd.iter().map(|(place, why)| {
-                Diagnostic::new(path, Severity::Warning, "syntax", (*why).to_owned()).at(text, *place)
+            let odd = found.odd.iter().take(findings::AT_MOST).enumerate().map(|(nth, (place, why))| {
+                Diagnostic::new(path, Severity::Warning, "syntax", (*why).to_owned())
+                    .at_as_nth(text, *place, nth)
             });
             let diagnostics = odd.collect();
             return Self { presence, good: Some((found.variables, found.positions)), diagnostics };

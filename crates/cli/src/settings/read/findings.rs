@@ -14,7 +14,7 @@ use crate::settings::{
 };
 
 /// More than this many of one file help nobody.
-const AT_MOST: usize = 200;
+pub(super) const AT_MOST: usize = 200;
 
 /// How a source's keys are judged; `None` where any key is a name.
 pub(super) fn kind(id: SourceId) -> Option<schema::Document> {
@@ -48,7 +48,7 @@ pub(super) fn of_record(path: Option<&Path>, problem: &Corrupt) -> Diagnostic {
 
 /// What is wrong with the text.
 pub(super) fn of_text(path: Option<&Path>, text: &str, document: &Document) -> Vec<Diagnostic> {
-    let said = document.problems.iter().map(|problem| {
+    let said = document.problems.iter().enumerate().map(|(nth, problem)| {
         let (severity, code, message, hint) = match &problem.kind {
             ProblemKind::Syntax { message, hint } => {
                 (Severity::Error, "syntax", message.clone(), hint.map(str::to_owned))
@@ -75,7 +75,7 @@ pub(super) fn of_text(path: Option<&Path>, text: &str, document: &Document) -> V
                 Some("remove one of them".to_owned()),
             ),
         };
-        Diagnostic::new(path, severity, code, message).hint(hint).at(text, problem.place)
+        Diagnostic::new(path, severity, code, message).hint(hint).at_as_nth(text, problem.place, nth)
     });
     said.collect()
 }
@@ -87,11 +87,16 @@ pub(super) fn of_root(
     root: &Value,
     positions: &Positions,
 ) -> Vec<Diagnostic> {
-    let found = schema::check(root, kind).into_iter().take(AT_MOST);
-    found.map(|finding| of_finding(path, &finding, positions)).collect()
+    let found = schema::check(root, kind).into_iter().take(AT_MOST).enumerate();
+    found.map(|(nth, finding)| of_finding(path, &finding, positions, nth)).collect()
 }
 
-fn of_finding(path: Option<&Path>, finding: &schema::Finding, positions: &Positions) -> Diagnostic {
+fn of_finding(
+    path: Option<&Path>,
+    finding: &schema::Finding,
+    positions: &Positions,
+    nth: usize,
+) -> Diagnostic {
     let severity = match finding.severity {
         schema::Severity::Error => Severity::Error,
         schema::Severity::Warning => Severity::Warning,
@@ -104,7 +109,7 @@ fn of_finding(path: Option<&Path>, finding: &schema::Finding, positions: &Positi
     let diagnostic =
         Diagnostic::new(path, severity, finding.code.as_str(), message).hint(finding.hint.clone());
     match positions.nearest(finding.key.segments()) {
-        Some(place) => diagnostic.at(positions.text(), place),
+        Some(place) => diagnostic.at_as_nth(positions.text(), place, nth),
         None => diagnostic,
     }
 }
