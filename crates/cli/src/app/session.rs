@@ -33,7 +33,6 @@ impl App {
     /// Starts a session; comes back when the watcher is armed and the first commit is planned.
     pub(crate) async fn session(&self, guard: Guard) -> Session {
         let config = self.config(guard.clone());
-        config.initialize();
         let watcher = self.watcher(&self.derived()).await;
         let seen = watcher.seen();
         let options = HotReloadOptions {
@@ -65,6 +64,7 @@ impl Session {
 
     /// Ends every connection within the deadline. Files may go on changing: nothing is committed any more.
     pub(crate) async fn shutdown(&self, deadline: Duration) {
+        self.reload.end();
         self.config.shutdown(deadline).await;
     }
 }
