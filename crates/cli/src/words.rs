@@ -140,6 +140,7 @@ fn after_failure(failure: &Failure, retry_at: Option<u64>, name: &ServerName, ro
         }
         FailureKind::Spawn
         | FailureKind::Exited
+        | FailureKind::EndedEarly
         | FailureKind::StreamClosed
         | FailureKind::Network
         | FailureKind::Aborted => match retry_at {

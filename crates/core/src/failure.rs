@@ -54,6 +54,8 @@ pub enum FailureKind {
     InvalidHandshake,
     /// The process ended.
     Exited,
+    /// The process ended after its handshake and before its lists were read. Counts as a life, if a short one.
+    EndedEarly,
     /// The stream closed or broke.
     StreamClosed,
     /// A list could not be read in time or at all.
@@ -81,6 +83,7 @@ impl FailureKind {
             Self::Spawn
             | Self::HandshakeTimeout
             | Self::Exited
+            | Self::EndedEarly
             | Self::StreamClosed
             | Self::Listing
             | Self::Network => true,

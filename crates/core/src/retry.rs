@@ -27,9 +27,19 @@ const SHORT_LIVES: u32 = 5;
 pub(crate) struct Jitter(pub(crate) f64);
 
 impl Retry {
-    /// An attempt failed: how long to wait before the next one; `None` waits for an edit or a manual reconnect.
-    pub(crate) fn after_failed_open(&mut self, kind: &FailureKind, jitter: Jitter) -> Option<Duration> {
-        kind.is_retried().then(|| self.delay(jitter))
+    /// An attempt failed: the failure to show and how long to wait before the next one; `None` waits for an edit or a
+    /// manual reconnect.
+    pub(crate) fn after_failed_open(
+        &mut self,
+        failure: Failure,
+        jitter: Jitter,
+    ) -> (Failure, Option<Duration>) {
+        // It never went live, but it shook hands: five of these in a row are a crash loop like any other.
+        if failure.kind == FailureKind::EndedEarly {
+            return self.after_loss(failure, Duration::ZERO, jitter);
+        }
+        let delay = failure.kind.is_retried().then(|| self.delay(jitter));
+        (failure, delay)
     }
 
     /// A live connection ended after `lived`: the failure to show and how long to wait.
@@ -69,6 +79,10 @@ mod tests {
 
     const NO_JITTER: Jitter = Jitter(0.0);
 
+    fn failed(kind: FailureKind) -> Failure {
+        Failure::new(kind, "it failed")
+    }
+
     fn lost() -> Failure {
         Failure::new(FailureKind::Exited, "exited with code 1")
     }
@@ -77,7 +91,7 @@ mod tests {
     fn the_wait_doubles_from_one_second_to_a_minute() {
         let mut retry = Retry::default();
         let waits: Vec<_> = (0..9)
-            .filter_map(|_| retry.after_failed_open(&FailureKind::HandshakeTimeout, NO_JITTER))
+            .filter_map(|_| retry.after_failed_open(failed(FailureKind::HandshakeTimeout), NO_JITTER).1)
             .map(|wait| wait.as_secs())
             .collect();
         assert_eq!(waits, [1, 2, 4, 8, 16, 32, 60, 60, 60]);
@@ -85,7 +99,7 @@ mod tests {
 
     #[test]
     fn jitter_only_shortens_and_by_half_at_most() {
-        let wait = Retry::default().after_failed_open(&FailureKind::Exited, Jitter(1.0));
+        let wait = Retry::default().after_failed_open(failed(FailureKind::Exited), Jitter(1.0)).1;
         assert_eq!(wait, Some(Duration::from_millis(500)));
     }
 
@@ -99,7 +113,8 @@ mod tests {
             FailureKind::NeedsAuth { challenge: None },
             FailureKind::Unsupported,
         ] {
-            assert_eq!(Retry::default().after_failed_open(&kind, NO_JITTER), None, "{kind:?}");
+            let (failure, wait) = Retry::default().after_failed_open(failed(kind), NO_JITTER);
+            assert_eq!(wait, None, "{failure:?}");
         }
     }
 
@@ -107,7 +122,7 @@ mod tests {
     fn a_minute_of_health_starts_the_wait_afresh() {
         let mut retry = Retry::default();
         for _ in 0..5 {
-            retry.after_failed_open(&FailureKind::Exited, NO_JITTER);
+            retry.after_failed_open(failed(FailureKind::Exited), NO_JITTER);
         }
         assert_eq!(retry.after_loss(lost(), HEALTHY, NO_JITTER).1, Some(FIRST));
     }
@@ -121,6 +136,16 @@ mod tests {
         let (failure, wait) = retry.after_loss(lost(), Duration::from_secs(1), NO_JITTER);
         assert_eq!((failure.kind, wait), (FailureKind::CrashLoop, None));
         assert!(failure.message.starts_with("crash loop"));
+    }
+
+    #[test]
+    fn ends_between_handshake_and_lists_are_short_lives_too() {
+        let mut retry = Retry::default();
+        for _ in 0..4 {
+            assert!(retry.after_failed_open(failed(FailureKind::EndedEarly), NO_JITTER).1.is_some());
+        }
+        let (failure, wait) = retry.after_failed_open(failed(FailureKind::EndedEarly), NO_JITTER);
+        assert_eq!((failure.kind, wait), (FailureKind::CrashLoop, None));
     }
 
     #[test]

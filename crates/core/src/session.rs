@@ -173,7 +173,7 @@ impl<L> Session<L> {
                 }
             }
             Err(failure) => {
-                let wait = slot.retry.after_failed_open(&failure.kind, jitter);
+                let (failure, wait) = slot.retry.after_failed_open(failure, jitter);
                 self.owners.remove(&attempt);
                 self.generations.finished(&name, Some(&failure), now);
                 self.fail(&name, failure, wait, now);

@@ -3,7 +3,10 @@
 
 use std::{
     path::Path,
-    sync::{Arc, atomic::AtomicU64},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -133,8 +136,9 @@ async fn open_stdio(shared: Arc<Shared>, ticket: Ticket, request: OpenRequest) -
     let talked = tokio::select! {
         biased;
         () = cancel.cancelled() => Err(aborted()),
-        failure = conversation.vitals.lost() => Err(during_handshake(failure)),
+        // First the talk: what a server said before it ended tells how far it came.
         talked = conversation.talk(&shared.client, &spec, deadline) => talked,
+        failure = conversation.vitals.lost() => Err(conversation.ended(failure)),
     };
     match talked {
         Ok((agreed, offered)) => Ok(conversation.go_live(request, agreed, offered, limit)),
@@ -202,6 +206,7 @@ struct Conversation {
     service: Service,
     vitals: Vitals,
     changes: Arc<Changes>,
+    shook_hands: AtomicBool,
 }
 
 impl Conversation {
@@ -219,7 +224,7 @@ impl Conversation {
         let answers = Answers { root: file_uri(&shared.env.root) };
         // The handshake is ours, since the library's cannot be bounded, checked or answered during.
         let service = serve_directly(answers, Tap::new(transport, Arc::clone(&changes)), None);
-        Self { process: started.process, service, vitals, changes }
+        Self { process: started.process, service, vitals, changes, shook_hands: AtomicBool::new(false) }
     }
 
     /// Shakes hands and lists, within the deadline.
@@ -246,6 +251,7 @@ impl Conversation {
                 ));
             }
         };
+        self.shook_hands.store(true, Ordering::Relaxed);
         let instructions = agreed.instructions.take();
         match listing::all(&agreed.asker, agreed.offers, instructions, deadline).await {
             Ok(offered) => Ok((agreed, offered)),
@@ -259,7 +265,7 @@ impl Conversation {
     /// A write failed: the reason for that is on its way.
     async fn reason(&self, why: String) -> Failure {
         match timeout(GIVEN_UP, self.vitals.lost()).await {
-            Ok(failure) => during_handshake(failure),
+            Ok(failure) => self.ended(failure),
             Err(_) => Failure::new(FailureKind::StreamClosed, why),
         }
     }
@@ -283,6 +289,20 @@ impl Conversation {
         Lease { pid, inventory, link: Box::new(Live::new(calls, self.process, admitted)) }
     }
 
+    /// The failure of a process that ended before it was ready.
+    fn ended(&self, mut failure: Failure) -> Failure {
+        if failure.kind == FailureKind::Exited {
+            let shook_hands = self.shook_hands.load(Ordering::Relaxed);
+            failure.kind = if shook_hands { FailureKind::EndedEarly } else { FailureKind::Exited };
+            failure.message.push_str(if shook_hands {
+                " after its handshake, before its lists were read"
+            } else {
+                " before it answered initialize"
+            });
+        }
+        failure
+    }
+
     /// Leaves nothing behind, and adds to the failure what the server said.
     async fn give_up(self, failure: Failure) -> Failure {
         let is_complete = failure.kind == FailureKind::Aborted || failure.stderr_tail.is_some();
@@ -291,13 +311,6 @@ impl Conversation {
         self.service.cancellation_token().cancel();
         failure
     }
-}
-
-fn during_handshake(mut failure: Failure) -> Failure {
-    if failure.kind == FailureKind::Exited {
-        failure.message.push_str(" before it was ready");
-    }
-    failure
 }
 
 fn aborted() -> Failure {

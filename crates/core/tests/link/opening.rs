@@ -50,7 +50,7 @@ async fn an_exit_before_the_answer_is_told_with_its_code_and_its_last_words_mask
     server.masks.push("hunter2hunter2".to_owned());
     let failure = open(&server).await.err().unwrap();
     assert_eq!(failure.kind, FailureKind::Exited);
-    assert_eq!(failure.message, "the server exited with code 3 before it was ready");
+    assert_eq!(failure.message, "the server exited with code 3 before it answered initialize");
     let tail = failure.stderr_tail.unwrap();
     assert!(tail.contains("FOO_TOKEN missing, got •••"), "{tail}");
     assert!(server.processes().is_empty());
@@ -60,7 +60,7 @@ async fn an_exit_before_the_answer_is_told_with_its_code_and_its_last_words_mask
 async fn each_way_to_fail_has_its_kind_its_words_and_leaves_nothing() {
     let cases = [
         ("signals-itself", FailureKind::Exited, "was ended by signal 9 (SIGKILL)"),
-        ("dies-after", FailureKind::Exited, "exited with code 4"),
+        ("dies-after", FailureKind::EndedEarly, "exited with code 4 after its handshake"),
         ("huge-line", FailureKind::StreamClosed, "more than 16 MiB without a line end"),
         ("silent", FailureKind::HandshakeTimeout, "no answer to initialize after 3000 ms"),
         ("tools-hang", FailureKind::Listing, "no answer to tools/list within 3000 ms"),
