@@ -26,6 +26,8 @@ use crate::{
     args::{ColorChoice, Global},
     derive::{ApproveMcp, Derived, Flags, Launch, Promptable, Screen, ServerSources, Yolo, derive},
     exit::Exit,
+    logging::{self, LogError},
+    output,
     question::{Question, Surroundings, render_question},
     sessions::Sessions,
     settings::{
@@ -57,6 +59,9 @@ pub(crate) enum StartError {
     /// The files of this session cannot be where they are.
     #[error(transparent)]
     Paths(#[from] PathError),
+    /// The log cannot be written.
+    #[error(transparent)]
+    Log(#[from] LogError),
     /// Core ended before it did anything.
     #[error("plan the connections")]
     Core(#[from] CommitError),
@@ -76,6 +81,7 @@ impl StartError {
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Surroundings(_) | Self::Core(_) => Exit::Failed,
+            Self::Log(_) => Exit::Usage,
             Self::Paths(PathError::InsideProject { .. } | PathError::NoHome) => Exit::Configuration,
             Self::Paths(PathError::NoProjectFolder { .. } | PathError::ProjectIsNoFolder { .. })
             | Self::Nested { .. } => Exit::Usage,
@@ -102,11 +108,16 @@ impl App {
         global: &Global,
         screen: Screen,
     ) -> Result<Self, StartError> {
+        let log_file = global.log_file.as_ref().map(|file| environment.cwd.join(file));
+        logging::start(global.verbose, environment.get("QWEN_LOG"), log_file.as_deref())?;
         let root = ProjectRoot::resolve(&environment, global.cwd.as_deref())?;
         let paths = Paths::find(&environment, root)?;
         let flags = flags(global, &environment.cwd, screen);
         let snapshot = load(&paths.sources(&flags.mcp_config));
         let store: Arc<dyn ApprovalStore> = Arc::new(FileStore::open(paths.approvals.clone()));
+        if flags.yolo == Yolo::On {
+            output::note("qwen: --yolo approves every undecided server for this run; nobody is asked");
+        }
         let launch = Launch::capture(flags, Arc::new(environment), Arc::new(paths), &snapshot);
         Ok(Self {
             launch,

@@ -12,12 +12,13 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
     max_term_width = 100,
     arg_required_else_help = false,
     disable_help_subcommand = true,
-    after_help = "Examples:\n  qwen                       a session in this folder: connects, watches, reloads\n  \
-                  qwen mcp list              every configured server, with its state and the next step\n  \
-                  qwen mcp approve github    allow a server that the project asks for\n  \
-                  qwen demo                  a playground with demo servers\n\n\
-                  Exit codes: 0 ok, 1 failed, 2 usage, 3 some servers failed, 4 configuration invalid,\n\
-                  5 an approval or a policy blocks it, 130 interrupted."
+    after_help = "Examples:\n  qwen                     a session in this folder\n  \
+                  qwen mcp list            every server, with its state and the next step\n  \
+                  qwen mcp approve github  allow a server that the project asks for\n  \
+                  qwen demo                a playground with demo servers\n\n\
+                  Exit codes: 0 ok, 1 failed, 2 usage, 3 some servers failed,\n\
+                  4 configuration invalid, 5 an approval or a policy blocks it,\n\
+                  130 interrupted."
 )]
 pub(crate) struct Cli {
     /// What holds for every command.

@@ -14,6 +14,7 @@ mod exit;
 #[cfg(test)]
 mod fixtures;
 mod hot_reload;
+mod logging;
 mod output;
 mod question;
 mod row;

@@ -326,3 +326,6 @@ pub(crate) fn is_gated(row: &Row) -> bool {
         qwen_core::Entry::Invalid(_) => row.approval.is_some(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -190,7 +190,6 @@ impl Watching<'_> {
             Yolo::Off => {}
             Yolo::On => {
                 let message = "nobody is asked in this session: --yolo approves every undecided server";
-                output::note(&format!("qwen: {message}"));
                 self.tell(Event::Cli(CliEvent::Notice {
                     code: NoticeCode::Yolo,
                     message: message.to_owned(),

@@ -1,0 +1,88 @@
+use qwen_core::{Connected, Decision, Failure, FailureKind, NotAllowedBy, Refusal, Scope};
+
+use super::*;
+use crate::{fixtures, settings::Snapshot};
+
+const WHEN: u64 = 1_700_000_000_123;
+
+fn listed(row: &Row, phase: &Phase) -> ListRow {
+    let snapshot = Snapshot::default();
+    let back = Background { snapshot: &snapshot, root: Path::new("/p") };
+    list_row(row, Outcome::Phase { phase, since_unix_ms: WHEN }, back)
+}
+
+fn connected() -> Phase {
+    Phase::Connected(Connected { pid: Some(4711), tools: 3, prompts: 1, resources: 0, warnings: Vec::new() })
+}
+
+fn failed(stderr: Option<&str>) -> Phase {
+    let failure = Failure::new(FailureKind::Exited, "the process ended with exit code 1")
+        .with_stderr(stderr.map(str::to_owned));
+    Phase::Failed { failure, retry_at_unix_ms: None }
+}
+
+fn document(servers: Vec<ListRow>) -> ListDocument {
+    ListDocument { servers, diagnostics: Vec::new(), folder_trusted: true, project_root: "/p".to_owned() }
+}
+
+#[test]
+fn a_list_shows_each_state_with_its_cause_and_next_step_in_aligned_columns() {
+    let refused = |refusal| Phase::Refused(refusal);
+    let snapshot = Snapshot::default();
+    let back = Background { snapshot: &snapshot, root: Path::new("/p") };
+    let rows = vec![
+        listed(&fixtures::row("数据库", Scope::User), &connected()),
+        listed(&fixtures::row("crashes", Scope::User), &failed(Some("first line\nlast \u{1b}[31mline"))),
+        listed(&fixtures::row("linter", Scope::Project), &refused(Refusal::PendingApproval)),
+        listed(&fixtures::shadowed("gh"), &connected()),
+        listed(
+            &fixtures::row("narrowed", Scope::System),
+            &refused(Refusal::NotAllowed(NotAllowedBy::LaunchBound)),
+        ),
+        listed(
+            &fixtures::invalid("broken", "command is missing"),
+            &refused(Refusal::Invalid { why: "command is missing".to_owned() }),
+        ),
+        list_row(&fixtures::row("later", Scope::User), Outcome::NotTried, back),
+    ];
+    insta::assert_snapshot!(render_list(&document(rows), Paint::Plain));
+}
+
+#[test]
+fn the_json_of_a_list_has_exactly_the_documented_keys() {
+    let row = listed(&fixtures::row("a", Scope::Project), &failed(Some("tail")));
+    let mut list = document(vec![row]);
+    list.diagnostics.push(DiagnosticJson {
+        path: Some("/p/.mcp.json".to_owned()),
+        line: Some(1),
+        column: Some(2),
+        severity: "warning",
+        message: "a key stands twice".to_owned(),
+        hint: None,
+    });
+    insta::assert_json_snapshot!(list);
+}
+
+#[test]
+fn a_decision_has_its_time_in_the_store_and_everything_else_its_own() {
+    let row =
+        fixtures::decided(fixtures::row("a", Scope::Project), Decision::Rejected, "2026-11-30T10:00:00.000Z");
+    let rejected = listed(&row, &Phase::Refused(Refusal::Rejected));
+    assert_eq!(rejected.since.unwrap(), "2026-11-30T10:00:00.000Z");
+    let disabled = listed(&row, &Phase::Refused(Refusal::Disabled));
+    assert_eq!(disabled.since.unwrap(), "2023-11-14T22:13:20.123Z");
+}
+
+#[test]
+fn counts_and_pid_are_said_only_of_a_connection() {
+    let row = fixtures::row("a", Scope::User);
+    let open = listed(&row, &connected());
+    assert_eq!((open.pid, open.tools, open.resources), (Some(4711), Some(3), Some(0)));
+    let broken = listed(&row, &failed(None));
+    assert_eq!((broken.pid, broken.tools, broken.resources), (None, None, None));
+}
+
+#[test]
+fn an_empty_list_says_where_to_add_a_server() {
+    assert!(render_list(&document(Vec::new()), Paint::Plain).contains(".mcp.json"));
+}
