@@ -19,7 +19,7 @@ use qwen_settings_schema::SettingsSchema;
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
-pub(crate) use probe::Probed;
+pub(crate) use probe::{Probed, commit, final_phase};
 pub(crate) use session::Session;
 
 use crate::{

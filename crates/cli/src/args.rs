@@ -1,8 +1,18 @@
 //! What was typed: the command line as written, one type per command. What it means is decided elsewhere.
 
+mod editing;
+mod using;
+
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use clap_complete::ArgValueCompleter;
+
+pub(crate) use self::{
+    editing::{AddArgs, AddJsonArgs, AddOptions, AddTransport, EditScope, RemoveArgs, SwitchArgs},
+    using::{CallArgs, CatalogueArgs, CompletionsArgs, GetArgs, ManArgs},
+};
+use crate::commands::completions::server_names;
 
 /// MCP servers that follow your settings while you work: no restart, nothing unapproved, always a reason.
 #[derive(Parser, Debug)]
@@ -106,6 +116,15 @@ pub(crate) enum Command {
     #[command(after_help = "Example, as an entry of settings.json:\n  \
                       \"demo\": { \"command\": \"${QWEN_EXE}\", \"args\": [\"demo-server\", \"--tools\", \"2\"] }")]
     DemoServer(DemoServerArgs),
+    /// Print what makes a shell complete commands, options and server names
+    #[command(after_help = "Examples:\n  source <(qwen completions bash)\n  \
+                            qwen completions zsh > ~/.zfunc/_qwen\n  \
+                            qwen completions fish > ~/.config/fish/completions/qwen.fish")]
+    Completions(CompletionsArgs),
+    /// Print a manual page
+    #[command(after_help = "Examples:\n  qwen man | man -l -\n  qwen man mcp add | man -l -\n  \
+                            qwen man --dir ~/.local/share/man/man1")]
+    Man(ManArgs),
 }
 
 /// The word after `qwen mcp`.
@@ -136,6 +155,43 @@ pub(crate) enum McpCommand {
     /// Try a connection in this process, and say how a running session does it
     #[command(after_help = "Examples:\n  qwen mcp reconnect github\n  qwen mcp reconnect --all")]
     Reconnect(ReconnectArgs),
+    /// Show one server in full: its entry, who else has its name, and why it may connect or may not
+    #[command(after_help = "Examples:\n  qwen mcp get github\n  qwen mcp get github --no-connect --json")]
+    Get(GetArgs),
+    /// List the tools of connected servers
+    #[command(after_help = "Examples:\n  qwen mcp tools\n  qwen mcp tools github --json")]
+    Tools(CatalogueArgs),
+    /// List the prompts of connected servers
+    #[command(after_help = "Example:\n  qwen mcp prompts github")]
+    Prompts(CatalogueArgs),
+    /// List the resources of connected servers
+    #[command(after_help = "Example:\n  qwen mcp resources github")]
+    Resources(CatalogueArgs),
+    /// Call one tool and print its result
+    #[command(
+        after_help = "Images, and results over 64 KiB, are written to files that are named instead.\n\n\
+                      Examples:\n  qwen mcp call mcp__time__now\n  \
+                      qwen mcp call time convert '{\"to\": \"UTC\"}'\n  \
+                      qwen mcp call mcp__db__query @query.json\n  \
+                      jq -n '{sql: \"select 1\"}' | qwen mcp call db query -"
+    )]
+    Call(CallArgs),
+    /// Add a server to a settings file
+    Add(AddArgs),
+    /// Add a server from its entry as JSON
+    #[command(
+        after_help = "Example:\n  qwen mcp add-json time '{\"command\": \"uvx\", \"args\": [\"mcp-server-time\"]}'"
+    )]
+    AddJson(AddJsonArgs),
+    /// Remove a server from a settings file
+    #[command(after_help = "Examples:\n  qwen mcp remove github\n  qwen mcp remove github --scope project")]
+    Remove(RemoveArgs),
+    /// Take a server's name out of mcp.excluded again
+    #[command(after_help = "Example:\n  qwen mcp enable github")]
+    Enable(SwitchArgs),
+    /// Keep a server from connecting: its name goes into mcp.excluded of your settings
+    #[command(after_help = "Example:\n  qwen mcp disable github")]
+    Disable(SwitchArgs),
 }
 
 /// `qwen mcp watch`.
@@ -181,7 +237,7 @@ pub(crate) struct PlanArgs {
 #[derive(Args, Debug)]
 pub(crate) struct ApproveArgs {
     /// Which servers
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", add = ArgValueCompleter::new(server_names))]
     pub(crate) names: Vec<String>,
     /// Every server that waits for approval
     #[arg(long, conflicts_with = "names")]
@@ -201,7 +257,7 @@ pub(crate) struct ApproveArgs {
 #[derive(Args, Debug)]
 pub(crate) struct RejectArgs {
     /// Which servers
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", add = ArgValueCompleter::new(server_names))]
     pub(crate) names: Vec<String>,
     /// Every server that waits for approval
     #[arg(long, conflicts_with = "names")]
@@ -243,7 +299,7 @@ pub(crate) struct ApprovalsListArgs {
 #[group(required = true, multiple = false)]
 pub(crate) struct RevokeArgs {
     /// Which server
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", add = ArgValueCompleter::new(server_names))]
     pub(crate) name: Option<String>,
     /// Every decision of this project
     #[arg(long)]
@@ -255,7 +311,7 @@ pub(crate) struct RevokeArgs {
 #[group(required = true, multiple = false)]
 pub(crate) struct ReconnectArgs {
     /// Which server
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", add = ArgValueCompleter::new(server_names))]
     pub(crate) name: Option<String>,
     /// Every configured server
     #[arg(long)]
@@ -274,6 +330,9 @@ pub(crate) enum SettingsCommand {
     /// Show the merged settings
     #[command(after_help = "Examples:\n  qwen settings show\n  qwen settings show mcp.allowed --origin")]
     Show(SettingsShowArgs),
+    /// Print the JSON Schema of the settings file, for editors
+    #[command(after_help = "Example:\n  qwen settings schema > settings.schema.json")]
+    Schema,
 }
 
 /// `qwen settings check`.

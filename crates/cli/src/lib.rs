@@ -13,6 +13,7 @@ mod events;
 mod exit;
 #[cfg(test)]
 mod fixtures;
+mod hide;
 mod hot_reload;
 mod logging;
 mod output;
@@ -44,6 +45,7 @@ pub use settings::{
 #[must_use]
 pub fn main() -> ExitCode {
     qwen_core::run_guard_if_asked(std::env::args_os());
+    commands::completions::answer_if_asked();
     let cli = match args::Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {

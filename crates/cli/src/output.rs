@@ -1,6 +1,6 @@
 //! How does a command write? One write per text, and an end of the reader is no error of ours. It knows no content.
 
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 
 use serde::Serialize;
 
@@ -10,6 +10,23 @@ use crate::exit::Exit;
 pub(crate) fn print(text: &str) {
     let mut out = io::stdout().lock();
     drop(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
+}
+
+/// Writes what a server said to stdout. On a terminal nothing in it can move the cursor; a pipe gets it as it is.
+pub(crate) fn print_result(text: &str) {
+    if io::stdout().is_terminal() {
+        print(&crate::text::visible_lines(text));
+    } else {
+        print(text);
+    }
+}
+
+/// How many columns the terminal behind stdout has; `None` where there is none.
+pub(crate) fn width() -> Option<usize> {
+    rustix::termios::tcgetwinsize(io::stdout())
+        .ok()
+        .map(|size| usize::from(size.ws_col))
+        .filter(|&width| width > 0)
 }
 
 /// Writes one JSON document to stdout.

@@ -327,5 +327,11 @@ pub(crate) fn is_gated(row: &Row) -> bool {
     }
 }
 
+/// The time of this moment as rows hold it.
+pub(crate) fn now_unix_ms() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
 #[cfg(test)]
 mod tests;

@@ -42,14 +42,19 @@ impl Drop for SessionNote {
     }
 }
 
+/// Our folder among the user's state; `None` where there is none.
+pub(crate) fn state_folder(environment: &Environment) -> Option<PathBuf> {
+    let state = match environment.get("XDG_STATE_HOME").map(PathBuf::from) {
+        Some(folder) if folder.is_absolute() => folder,
+        Some(_) | None => environment.home.as_ref()?.join(".local").join("state"),
+    };
+    Some(state.join("qwen"))
+}
+
 impl Sessions {
     /// In the user's state folder; `None` where there is none.
     pub(crate) fn of(environment: &Environment) -> Option<Self> {
-        let state = match environment.get("XDG_STATE_HOME").map(PathBuf::from) {
-            Some(folder) if folder.is_absolute() => folder,
-            Some(_) | None => environment.home.as_ref()?.join(".local").join("state"),
-        };
-        Some(Self { folder: state.join("qwen").join("sessions") })
+        Some(Self { folder: state_folder(environment)?.join("sessions") })
     }
 
     /// Notes that this process runs a session of a project.

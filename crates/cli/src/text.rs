@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use unicode_width::UnicodeWidthStr as _;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr as _};
 
 pub(crate) use crate::settings::Paint;
 
@@ -108,6 +108,44 @@ pub(crate) fn columns(rows: &[Vec<Cell>], paint: Paint) -> String {
         out.push('\n');
     }
     out
+}
+
+/// The rows with their last cells cut so that a line fits into this many columns, where that leaves room for a word.
+pub(crate) fn fitted(rows: Vec<Vec<Cell>>, width: Option<usize>) -> Vec<Vec<Cell>> {
+    const ROOM_FOR_A_WORD: usize = 12;
+    let Some(width) = width else { return rows };
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let before: usize = (0..columns.saturating_sub(1))
+        .map(|column| {
+            rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.text.width()).max().unwrap_or(0) + 2
+        })
+        .sum();
+    let room = width.saturating_sub(before).max(ROOM_FOR_A_WORD);
+    let cut = |mut row: Vec<Cell>| {
+        if row.len() == columns
+            && let Some(last) = row.last_mut()
+        {
+            last.text = cut_to(&last.text, room);
+        }
+        row
+    };
+    rows.into_iter().map(cut).collect()
+}
+
+/// The text, or as much of it as fits with an ellipsis behind it.
+fn cut_to(text: &str, room: usize) -> String {
+    if text.width() <= room {
+        return text.to_owned();
+    }
+    let mut cut = String::new();
+    for c in text.chars() {
+        if cut.width() + UnicodeWidthChar::width(c).unwrap_or(0) + 1 > room {
+            break;
+        }
+        cut.push(c);
+    }
+    cut.push('…');
+    cut
 }
 
 /// One cell of a table.

@@ -12,8 +12,7 @@ use serde_json::Value;
 
 use crate::domain::ServerName;
 
-pub use name::catalogue_name;
-pub(crate) use name::sanitised_prefix;
+pub use name::{catalogue_name, sanitised_prefix};
 pub(crate) use offer::Offer;
 
 /// Everything on offer at one moment.

@@ -34,6 +34,7 @@ mod unavailable;
 pub use admission::{Admitted, Check, NotAllowedBy, Refusal, Verdicts, admit, admit_one, explain};
 pub use catalog::{
     Catalogue, CatalogueChange, CataloguePrompt, CatalogueResource, CatalogueTool, Delta, catalogue_name,
+    sanitised_prefix,
 };
 pub use config::{
     CallOptions, Commit, CommitError, Config, McpUpdate, RuntimeAdded, RuntimeRemoved, UseError,

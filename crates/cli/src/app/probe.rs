@@ -46,7 +46,11 @@ impl App {
     }
 }
 
-async fn commit(config: &dyn Config, desired: Desired) -> Result<(), CommitError> {
+/// Hands a desired state to core as one commit.
+///
+/// # Errors
+/// Core ended before it planned anything.
+pub(crate) async fn commit(config: &dyn Config, desired: Desired) -> Result<(), CommitError> {
     let Desired { servers, gating, folder, unreadable } = desired;
     let mut update = config.begin_mcp_update().await;
     update.set_excluded_mcp_servers(gating.excluded);
@@ -94,14 +98,21 @@ async fn first_outcomes(
 fn outcome(server: &ServerStatus) -> Option<Probed> {
     match &server.phase {
         Phase::Connecting(_) => None,
-        Phase::Connected(_) | Phase::Refused(_) => {
-            Some(Probed { phase: server.phase.clone(), since_unix_ms: server.since_unix_ms })
+        phase @ (Phase::Connected(_) | Phase::Refused(_) | Phase::Failed { .. }) => {
+            Some(Probed { phase: final_phase(phase, Duration::ZERO), since_unix_ms: server.since_unix_ms })
         }
-        // Nobody retries after this process has ended.
-        Phase::Failed { failure, retry_at_unix_ms: _ } => Some(Probed {
-            phase: Phase::Failed { failure: failure.clone(), retry_at_unix_ms: None },
-            since_unix_ms: server.since_unix_ms,
-        }),
+    }
+}
+
+/// What came of a server when the time was up: who did not answer has failed, and nobody retries after this process has
+/// ended.
+pub(crate) fn final_phase(phase: &Phase, limit: Duration) -> Phase {
+    match phase {
+        Phase::Connecting(_) => no_answer(limit),
+        Phase::Failed { failure, retry_at_unix_ms: _ } => {
+            Phase::Failed { failure: failure.clone(), retry_at_unix_ms: None }
+        }
+        Phase::Connected(_) | Phase::Refused(_) => phase.clone(),
     }
 }
 

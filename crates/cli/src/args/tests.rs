@@ -71,11 +71,21 @@ fn help_reads_well_at_eighty_columns() {
         &["mcp", "approve"],
         &["mcp", "approvals", "revoke"],
         &["mcp", "reconnect"],
+        &["mcp", "get"],
+        &["mcp", "tools"],
+        &["mcp", "call"],
+        &["mcp", "add"],
+        &["mcp", "add-json"],
+        &["mcp", "remove"],
+        &["mcp", "enable"],
+        &["mcp", "disable"],
         &["settings", "check"],
         &["settings", "show"],
         &["trust"],
         &["demo"],
         &["demo-server"],
+        &["completions"],
+        &["man"],
     ] {
         let mut command = root.clone();
         for word in path {

@@ -1,11 +1,7 @@
 //! `qwen mcp list`: every configured server with its state, the cause and the next step. Connects to the admitted ones
 //! in this process, never to others, and leaves running sessions alone.
 
-use std::{
-    collections::BTreeMap,
-    io,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::{collections::BTreeMap, io, time::Duration};
 
 use qwen_core::{Phase, ServerName, State, Verdicts};
 
@@ -15,7 +11,7 @@ use crate::{
     derive::{Derived, Screen},
     exit::Exit,
     output,
-    row::{DiagnosticJson, ListDocument, ListRow, Outcome, list_row, path_text, render_list},
+    row::{DiagnosticJson, ListDocument, ListRow, Outcome, list_row, now_unix_ms, path_text, render_list},
     sessions::RunningSession,
     text::count,
 };
@@ -70,8 +66,7 @@ fn document(
     verdicts: &Verdicts,
     probed: &BTreeMap<ServerName, Probed>,
 ) -> ListDocument {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let now_unix_ms = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
+    let now_unix_ms = now_unix_ms();
     let mut servers: Vec<ListRow> = derived
         .rows
         .values()

@@ -27,6 +27,7 @@ pub(crate) fn run(global: &Global, command: &SettingsCommand) -> Exit {
     match command {
         SettingsCommand::Check(args) => check(&app, args),
         SettingsCommand::Show(args) => show(&app, args),
+        SettingsCommand::Schema => super::schema::run(),
     }
 }
 

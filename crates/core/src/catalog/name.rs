@@ -33,8 +33,10 @@ pub fn catalogue_name(server: &str, tool: &str) -> Arc<str> {
     name.into()
 }
 
-/// `mcp__<server>__` with everything that no name may hold replaced.
-pub(crate) fn sanitised_prefix(server: &str) -> String {
+/// `mcp__<server>__` with everything that no name may hold replaced: how the catalogue names of a server's tools begin,
+/// unless they had to be cut.
+#[must_use]
+pub fn sanitised_prefix(server: &str) -> String {
     format!("mcp__{}__", sanitised(server))
 }
 

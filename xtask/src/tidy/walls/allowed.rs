@@ -63,6 +63,8 @@ pub(super) const ALLOWED: [Rights; 4] = [
             ("anyhow", "errors at the edge, where they are only printed"),
             ("chrono", "RFC 3339 times in JSON"),
             ("clap", "the command line"),
+            ("clap_complete", "shells complete commands, options and server names"),
+            ("clap_mangen", "manual pages from the same source as the help"),
             ("futures", "the futures of core's traits"),
             ("hex", "shown fingerprints"),
             ("http", "header names and values by the protocol's rules"),

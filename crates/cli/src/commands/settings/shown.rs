@@ -2,16 +2,14 @@
 
 use std::sync::Arc;
 
-use qwen_core::mask_text;
 use qwen_settings_schema::{KeyPath, Layer, SettingsSchema, SettingsScope};
 use serde_json::{Map, Value, json};
 
 use crate::{
+    hide::hidden,
     settings::{SourceFile, SourceId},
     text::{Cell, Paint, Tone, columns},
 };
-
-const MASK: &str = "•••";
 
 /// One value that counts, with where it comes from.
 #[derive(Clone, PartialEq, Debug)]
@@ -39,7 +37,7 @@ pub(super) fn shown_settings(
             let (key, value) = narrowed(leaf.key, leaf.value, key)?;
             let file = files.iter().find(|file| settings_scope(file.id) == Some(leaf.scope));
             Some(ShownSetting {
-                value: hidden(key.segments(), &value),
+                value: hidden(key.segments(), &value, &[]),
                 path: file.and_then(|file| file.path.as_deref()).map(crate::row::path_text),
                 line: file.and_then(|file| file.positions.nearest(key.segments())).map(|place| place.line),
                 scope: leaf.scope,
@@ -83,45 +81,6 @@ fn stands_below(segments: &[String], wanted: &str) -> bool {
         let above = &segments[..length];
         above.join(".") == wanted || KeyPath::new(above.iter().cloned()).to_string() == wanted
     })
-}
-
-/// The value without anything that may be a secret.
-fn hidden(key: &[String], value: &Value) -> Value {
-    match value {
-        Value::Object(fields) => Value::Object(
-            fields
-                .iter()
-                .map(|(name, value)| {
-                    let mut key = key.to_vec();
-                    key.push(name.clone());
-                    (name.clone(), hidden(&key, value))
-                })
-                .collect(),
-        ),
-        Value::Array(items) => {
-            let texts: Option<Vec<&str>> = items.iter().map(Value::as_str).collect();
-            match texts {
-                // An option says what the argument after it is.
-                Some(texts) => Value::from(qwen_core::mask_args(texts, &[])),
-                None => Value::Array(items.iter().map(|item| hidden(key, item)).collect()),
-            }
-        }
-        Value::String(_) if is_secret(key) => Value::from(MASK),
-        Value::String(text) => Value::from(mask_text(text, &[])),
-        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
-    }
-}
-
-fn is_secret(key: &[String]) -> bool {
-    const HOLDERS: [&str; 3] = ["env", "headers", "oauth"];
-    const WORDS: [&str; 5] = ["key", "token", "secret", "password", "auth"];
-    let below_holder = key.iter().rev().skip(1).any(|segment| HOLDERS.contains(&segment.as_str()));
-    let named = key.last().is_some_and(|name| {
-        let name = name.to_lowercase();
-        WORDS.iter().any(|word| name.contains(word))
-    });
-    let auth = key.starts_with(&["security".to_owned(), "auth".to_owned()]);
-    below_holder || named || auth
 }
 
 /// The JSON of `settings show`: with origins a list, without them the values as one document.

@@ -1,0 +1,65 @@
+//! `qwen completions` and what a shell asks while somebody types: commands, options and server names. It reads settings
+//! files and starts no server.
+
+use std::{ffi::OsStr, io};
+
+use clap::CommandFactory as _;
+use clap_complete::{
+    CompletionCandidate,
+    env::{CompleteEnv, Shells},
+};
+
+use crate::{
+    app::App,
+    args::{Cli, CompletionsArgs, Global},
+    derive::Screen,
+    exit::Exit,
+    output,
+};
+
+/// Set by the script of the shell.
+const ASKED: &str = "QWEN_COMPLETE";
+
+/// Answers a shell, where this process was started by one to complete a line.
+///
+/// The process then ends here.
+pub(crate) fn answer_if_asked() {
+    if std::env::var_os(ASKED).is_some() {
+        CompleteEnv::with_factory(Cli::command).var(ASKED).bin("qwen").complete();
+    }
+}
+
+/// Prints the script that makes a shell ask.
+pub(crate) fn run(args: &CompletionsArgs) -> Exit {
+    let name = args.shell.to_string();
+    let mut script = Vec::new();
+    let written = match Shells::builtins().completer(&name) {
+        Some(shell) => shell.write_registration(ASKED, "qwen", "qwen", "qwen", &mut script),
+        None => Err(io::Error::new(io::ErrorKind::Unsupported, "there is no completion for this shell")),
+    };
+    match written {
+        Ok(()) => {
+            output::print(&String::from_utf8_lossy(&script));
+            Exit::Ok
+        }
+        Err(error) => {
+            output::complain("write the completion script", &error);
+            Exit::Failed
+        }
+    }
+}
+
+/// The servers of this folder whose names begin with what was typed.
+pub(crate) fn server_names(typed: &OsStr) -> Vec<CompletionCandidate> {
+    let (Some(typed), Ok(app)) = (typed.to_str(), App::open(&Global::default(), Screen::Headless)) else {
+        return Vec::new();
+    };
+    let derived = app.derived();
+    let begins = derived.rows.values().filter(|row| row.name.as_str().starts_with(typed));
+    begins
+        .map(|row| {
+            let about = row.target.clone().map(|target| crate::text::visible(&target).into_owned().into());
+            CompletionCandidate::new(row.name.as_str()).help(about)
+        })
+        .collect()
+}

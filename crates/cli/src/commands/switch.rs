@@ -1,0 +1,163 @@
+//! `qwen mcp enable` and `qwen mcp disable`: a name goes into `mcp.excluded` or leaves it, and what else keeps the
+//! server from connecting is said.
+
+use qwen_core::{Entry, Refusal, ServerName, Switch, admit_one};
+use serde_json::Value;
+
+use super::{
+    approve::unknown,
+    target::{Done, Edited, SERVERS, Target, TargetError, Telling, tell},
+};
+use crate::{
+    app::App,
+    args::{EditScope, Global, SwitchArgs},
+    derive::Screen,
+    exit::Exit,
+    output,
+    settings::edit::{add_to_list, change_file, line_of, remove_entry, remove_from_list, root_of},
+    words,
+};
+
+const EXCLUDED: [&str; 2] = ["mcp", "excluded"];
+
+/// Why nothing was switched.
+#[derive(Debug, thiserror::Error)]
+enum SwitchError {
+    #[error("switch it: {0}")]
+    Unknown(String),
+    #[error("exclude a name in .mcp.json, which holds servers only; use --scope user or --scope workspace")]
+    NoListThere,
+    #[error(transparent)]
+    Target(#[from] TargetError),
+}
+
+impl SwitchError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::NoListThere => Exit::Usage,
+            Self::Unknown(_) | Self::Target(_) => Exit::Failed,
+        }
+    }
+}
+
+/// `qwen mcp disable`.
+pub(crate) fn disable(global: &Global, args: &SwitchArgs) -> Exit {
+    run(global, args, |app, target| {
+        if !is_known(app, &args.name) {
+            return Err(SwitchError::Unknown(unknown(&app.derived(), &args.name)));
+        }
+        edit_list(target, &args.name, Done::Disabled, |text| add_to_list(text, &EXCLUDED, &args.name))
+    })
+}
+
+/// `qwen mcp enable`.
+pub(crate) fn enable(global: &Global, args: &SwitchArgs) -> Exit {
+    run(global, args, |app, target| {
+        let mut edited = edit_list(target, &args.name, Done::Enabled, |text| {
+            remove_from_list(text, &EXCLUDED, &args.name)
+        })?;
+        if edited.status == Done::Unchanged && !is_known(app, &args.name) {
+            return Err(SwitchError::Unknown(unknown(&app.derived(), &args.name)));
+        }
+        if let Some(note) = switch_on(app, &args.name)? {
+            edited.status = Done::Enabled;
+            edited.notes.push(note);
+        }
+        // Who still holds it is read from the files as they are now.
+        if let Ok(app) = App::open(global, Screen::Headless) {
+            still_held(&app, &mut edited);
+        }
+        Ok(edited)
+    })
+}
+
+fn run(
+    global: &Global,
+    args: &SwitchArgs,
+    edit: impl FnOnce(&App, &Target) -> Result<Edited, SwitchError>,
+) -> Exit {
+    let app = match App::open(global, Screen::Headless) {
+        Ok(app) => app,
+        Err(error) => return output::fail(&error, error.exit()),
+    };
+    let telling = if args.json { Telling::Json } else { Telling::Text };
+    let target = match args.scope {
+        EditScope::Project => Err(SwitchError::NoListThere),
+        EditScope::User | EditScope::Workspace => Target::of(&app, args.scope).map_err(SwitchError::Target),
+    };
+    match target.and_then(|target| edit(&app, &target)) {
+        Ok(edited) => tell(&edited, telling),
+        Err(error) => output::fail(&error, error.exit()),
+    }
+}
+
+fn is_known(app: &App, name: &str) -> bool {
+    app.derived().rows.contains_key(name)
+}
+
+fn edit_list(
+    target: &Target,
+    name: &str,
+    done: Done,
+    edit: impl FnOnce(&str) -> Result<String, crate::settings::edit::EditError>,
+) -> Result<Edited, SwitchError> {
+    let (changed, line) = change_file(&target.path, target.new_file, |text| {
+        let edited = edit(text)?;
+        let line = line_of(&edited, &EXCLUDED);
+        let changed = edited != text;
+        Ok((edited, (changed, line)))
+    })
+    .map_err(TargetError::File)?;
+    let mut edited = Edited::new(name, if changed { done } else { Done::Unchanged }, target);
+    edited.line = line;
+    Ok(edited)
+}
+
+/// Takes `enabled: false` and `disabled: true` out of the entry that counts, where it stands in a file of ours, and says
+/// so.
+fn switch_on(app: &App, name: &str) -> Result<Option<String>, SwitchError> {
+    let derived = app.derived();
+    let Some(row) = derived.rows.get(name) else { return Ok(None) };
+    let switch = match &row.entry {
+        Entry::Valid(spec) => spec.switch,
+        Entry::Invalid(invalid) => invalid.switch,
+    };
+    let target = Target::all(app).into_iter().find(|target| Some(&target.path) == row.source.path.as_ref());
+    let (Switch::Off, Some(target)) = (switch, target) else { return Ok(None) };
+    let changed = change_file(&target.path, target.new_file, |text| {
+        let entry =
+            |text: &str| Ok(root_of(text)?.get(SERVERS).and_then(|servers| servers.get(name)).cloned());
+        let mut edited = text.to_owned();
+        for (field, off) in [("disabled", Value::Bool(true)), ("enabled", Value::Bool(false))] {
+            if entry(&edited)?.is_some_and(|entry| entry.get(field) == Some(&off)) {
+                edited = remove_entry(&edited, &[SERVERS, name, field])?;
+            }
+        }
+        let changed = edited != text;
+        Ok((edited, changed))
+    })
+    .map_err(TargetError::File)?;
+    Ok(changed.then(|| format!("its entry in {} no longer switches it off", words::place(&row.source))))
+}
+
+/// Says which other list, pattern or decision still keeps it from connecting.
+fn still_held(app: &App, edited: &mut Edited) {
+    let derived = app.derived();
+    let name = ServerName::from(edited.server.as_str());
+    let Some(row) = derived.rows.get(&name) else { return };
+    let Err(refusal) = admit_one(&derived.desired(), app.bound(), &name) else { return };
+    let words = words::of_refusal(&refusal, &name, Some(row), app.background());
+    edited.cause = words.cause;
+    edited.next_step = words.next_step;
+    edited.hash = match refusal {
+        Refusal::PendingApproval | Refusal::Rejected => {
+            row.approval.as_ref().map(|approval| approval.hash.clone())
+        }
+        Refusal::SettingsUnreadable { .. }
+        | Refusal::UntrustedFolder
+        | Refusal::NotAllowed(_)
+        | Refusal::Excluded { .. }
+        | Refusal::Disabled
+        | Refusal::Invalid { .. } => None,
+    };
+}
