@@ -32,7 +32,7 @@ use crate::{
     settings::{SettingsWatcher, Snapshot},
 };
 
-pub use event::{ChangeKind, CliEvent, NoticeCode, SettingsChange};
+pub use event::{ChangeKind, CliEvent, Counts, NoticeCode, SettingsChange};
 
 /// What hot reload is started with.
 pub struct HotReloadOptions {

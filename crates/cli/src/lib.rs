@@ -33,7 +33,9 @@ pub use derive::{
     Promptable, ReadVariable, Row, RowApproval, Screen, ServerSources, ShadowedBy, Source, Transport,
     VariableState, WatchMode, Written, Yolo, derive,
 };
-pub use hot_reload::{Answer, ChangeKind, CliEvent, HotReload, HotReloadOptions, NoticeCode, SettingsChange};
+pub use hot_reload::{
+    Answer, ChangeKind, CliEvent, Counts, HotReload, HotReloadOptions, NoticeCode, SettingsChange,
+};
 pub use settings::{
     Broken, Content, Diagnostic, Environment, Excerpt, FolderRule, FolderRules, FolderVerdict, InotifyLimit,
     Moment, Origin, Paint, PathError, Paths, Place, PollingBecause, Positions, Presence, ProjectRoot,

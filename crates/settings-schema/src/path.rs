@@ -45,7 +45,7 @@ pub(crate) fn put(root: &mut Map<String, Value>, path: &[&str], value: Value) {
     }
 }
 
-/// Takes away what stands at a path, or the node above it that is no object.
+/// Takes away what stands at a path, or the node above it that is no object, and every node that this empties.
 pub(crate) fn take(root: &mut Map<String, Value>, path: &[&str]) {
     match path {
         [] => {}
@@ -53,7 +53,13 @@ pub(crate) fn take(root: &mut Map<String, Value>, path: &[&str]) {
             root.shift_remove(*name);
         }
         [name, below @ ..] => match root.get_mut(*name) {
-            Some(Value::Object(node)) => take(node, below),
+            Some(Value::Object(node)) => {
+                let was_empty = node.is_empty();
+                take(node, below);
+                if node.is_empty() && !was_empty {
+                    root.shift_remove(*name);
+                }
+            }
             Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => {
                 root.shift_remove(*name);
             }

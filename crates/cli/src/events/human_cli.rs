@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use crate::{
-    hot_reload::{CliEvent, SettingsChange},
-    settings::Broken,
+    hot_reload::{CliEvent, Counts, SettingsChange},
     text::{Tone, visible},
 };
 
@@ -17,17 +16,18 @@ pub(super) fn sentence(event: &CliEvent) -> Option<(Tone, String)> {
         CliEvent::SettingsChanged { changes } => {
             (Tone::Normal, changes.iter().map(change).collect::<Vec<_>>().join("; "))
         }
-        CliEvent::SettingsInvalid { path, line, column, message, broken } => {
+        CliEvent::SettingsInvalid { path, line, column, message, counts } => {
             let place = [*line, *column].into_iter().flatten().map(|number| format!(":{number}"));
-            let kept = match broken {
-                Broken::KeptLastGood => "what it said before still counts",
-                Broken::Empty => "nothing of it counts",
+            let (ill, kept) = match counts {
+                Counts::Nothing => ("is broken", "nothing of it counts"),
+                Counts::LastGood => ("is broken", "what it said before still counts"),
+                Counts::TheRest => ("is wrong", "the rest of the file counts"),
+                Counts::TheRestAndLastGood => {
+                    ("is wrong", "the rest of the file counts, and for this key what it said before")
+                }
             };
             let path = file(path.as_deref());
-            (
-                Tone::Bad,
-                format!("{path}{} is broken: {}; {kept}", place.collect::<String>(), visible(message)),
-            )
+            (Tone::Bad, format!("{path}{} {ill}: {}; {kept}", place.collect::<String>(), visible(message)))
         }
         CliEvent::SettingsRecovered { path } => {
             (Tone::Good, format!("{} is good again", file(path.as_deref())))

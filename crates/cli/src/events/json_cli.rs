@@ -5,10 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::json::{names, path_or_null};
-use crate::{
-    hot_reload::{CliEvent, SettingsChange},
-    settings::Broken,
-};
+use crate::hot_reload::{CliEvent, Counts, SettingsChange};
 
 /// The event's name and its fields.
 pub(super) fn fields(event: &CliEvent) -> Option<(&'static str, Value)> {
@@ -16,14 +13,14 @@ pub(super) fn fields(event: &CliEvent) -> Option<(&'static str, Value)> {
         CliEvent::SettingsChanged { changes } => {
             ("settings-change", json!({ "changes": changes.iter().map(change).collect::<Vec<_>>() }))
         }
-        CliEvent::SettingsInvalid { path, line, column, message, broken } => (
+        CliEvent::SettingsInvalid { path, line, column, message, counts } => (
             "settings-invalid",
             json!({
                 "path": path_or_null(path.as_deref()),
                 "line": line,
                 "column": column,
                 "message": message,
-                "keptLastGood": matches!(broken, Broken::KeptLastGood),
+                "keptLastGood": matches!(counts, Counts::LastGood | Counts::TheRestAndLastGood),
             }),
         ),
         CliEvent::SettingsRecovered { path } => {

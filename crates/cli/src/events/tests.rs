@@ -4,8 +4,7 @@ use qwen_core::{Connected, Delta, Failure, FailureKind, Phase, Refusal, Scope, S
 
 use super::*;
 use crate::{
-    hot_reload::{ChangeKind, NoticeCode, SettingsChange},
-    settings::Broken,
+    hot_reload::{ChangeKind, Counts, NoticeCode, SettingsChange},
     text::Paint,
 };
 
@@ -56,7 +55,7 @@ fn every_event() -> Vec<Event> {
             line: Some(3),
             column: Some(9),
             message: "expected a comma".to_owned(),
-            broken: Broken::KeptLastGood,
+            counts: Counts::LastGood,
         }),
         Event::Cli(CliEvent::SettingsRecovered { path: Some("/p/.mcp.json".into()) }),
         Event::Cli(CliEvent::RestartRequired {

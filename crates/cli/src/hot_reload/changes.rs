@@ -3,10 +3,10 @@
 
 use std::path::PathBuf;
 
-use qwen_settings_schema::{KeyPath, SettingsSchema};
+use qwen_settings_schema::{KeyPath, Setting, SettingsSchema, restricting};
 
-use super::event::{ChangeKind, CliEvent, SettingsChange};
-use crate::settings::{Broken, Presence, Severity, Snapshot, SourceFile, SourceId};
+use super::event::{ChangeKind, CliEvent, Counts, SettingsChange};
+use crate::settings::{Broken, Presence, Severity, Snapshot, SourceFile, SourceId, as_written};
 
 /// What differs in meaning between two snapshots.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -27,7 +27,7 @@ pub(super) fn changes(old: &Snapshot, new: &Snapshot, schema: &dyn SettingsSchem
             Keys::Settings | Keys::Names => schema.changed_leaves(&before.root, &file.root),
             Keys::Untold => continue,
         };
-        let needs_restart = |key: &&KeyPath| keys_need_restart(*id) && schema.requires_restart(key);
+        let needs_restart = |key: &&KeyPath| is_settings_file(*id) && schema.requires_restart(key);
         let restart: Vec<Vec<String>> = keys.iter().filter(needs_restart).map(segments).collect();
         if restart.len() < keys.len() {
             found.changed.push(SettingsChange {
@@ -50,10 +50,10 @@ pub(super) fn health(old: Option<&Snapshot>, new: &Snapshot) -> Vec<CliEvent> {
     new.sources
         .values()
         .filter_map(|file| {
-            let before = old.and_then(|old| old.get(file.id)).filter(|before| is_ill(before));
-            match (before, is_ill(file)) {
+            let known = old.and_then(|old| old.get(file.id)).map(|known| &**known);
+            match (known.filter(|before| is_ill(before)), is_ill(file)) {
                 (Some(before), true) if told_alike(before, file) => None,
-                (Some(_) | None, true) => Some(invalid(file)),
+                (Some(_) | None, true) => Some(invalid(known, file)),
                 (Some(_), false) => Some(CliEvent::SettingsRecovered { path: file.path.clone() }),
                 (None, false) => None,
             }
@@ -84,8 +84,8 @@ fn keys(id: SourceId) -> Keys {
     }
 }
 
-/// Only settings files hold keys that need a restart: elsewhere `mcp` may be a variable.
-fn keys_need_restart(id: SourceId) -> bool {
+/// Only settings files hold keys that need a restart or restrict: elsewhere `mcp` may be a variable.
+fn is_settings_file(id: SourceId) -> bool {
     match id {
         SourceId::SystemDefaults | SourceId::User | SourceId::Workspace | SourceId::System => true,
         SourceId::McpJson
@@ -117,15 +117,34 @@ fn told_alike(before: &SourceFile, now: &SourceFile) -> bool {
     before.presence == now.presence && before.digest == now.digest
 }
 
-fn invalid(file: &SourceFile) -> CliEvent {
+fn invalid(before: Option<&SourceFile>, file: &SourceFile) -> CliEvent {
     let first = file.diagnostics.iter().find(|found| found.severity == Severity::Error);
     CliEvent::SettingsInvalid {
         path: file.path.clone(),
         line: first.and_then(|first| first.line),
         column: first.and_then(|first| first.column),
         message: first.map_or_else(|| "the file cannot be read".to_owned(), |first| first.message.clone()),
-        broken: file.broken.unwrap_or(Broken::Empty),
+        counts: counts(before, file),
     }
+}
+
+fn counts(before: Option<&SourceFile>, file: &SourceFile) -> Counts {
+    match file.broken {
+        Some(Broken::Empty) => Counts::Nothing,
+        Some(Broken::KeptLastGood) => Counts::LastGood,
+        None if before.is_some() && has_wrong_restricting_key(file) => Counts::TheRestAndLastGood,
+        None => Counts::TheRest,
+    }
+}
+
+fn has_wrong_restricting_key(file: &SourceFile) -> bool {
+    is_settings_file(file.id)
+        && as_written(file).is_some_and(|written| {
+            let keys = restricting(&written);
+            keys.allowed == Setting::Wrong
+                || keys.excluded == Setting::Wrong
+                || keys.folder_trust == Setting::Wrong
+        })
 }
 
 #[cfg(test)]

@@ -4,7 +4,18 @@ use std::{path::PathBuf, sync::Arc};
 
 use qwen_core::{Scope, ServerName, Status};
 
-use crate::settings::Broken;
+/// What of a file that is no good counts meanwhile.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Counts {
+    /// Nothing: it was no good from the start.
+    Nothing,
+    /// What it said when it was last good.
+    LastGood,
+    /// All but the entry or key that is wrong.
+    TheRest,
+    /// All but a restricting key, which still says what it said when it was last good.
+    TheRestAndLastGood,
+}
 
 /// One thing that happened to files, approvals or the reload itself. What happened to servers is told by core's
 /// `changes`.
@@ -15,7 +26,7 @@ pub enum CliEvent {
         /// One for each file.
         changes: Vec<SettingsChange>,
     },
-    /// A file as a whole is no good; told once for each distinct content.
+    /// A file, or something in it, is no good; told once for each distinct content.
     SettingsInvalid {
         /// The file as configured; `None` for JSON given on the command line.
         path: Option<PathBuf>,
@@ -26,7 +37,7 @@ pub enum CliEvent {
         /// One sentence, without any value of the file.
         message: String,
         /// What counts meanwhile.
-        broken: Broken,
+        counts: Counts,
     },
     /// A file that was no good is good again.
     SettingsRecovered {

@@ -242,9 +242,9 @@ async fn a_broken_file_changes_nothing_and_its_repair_is_picked_up() {
     fs::write(world.at("home/.qwen/settings.json"), "{\n  \"mcpServers\": {\n    \"a\": {").unwrap();
     let told =
         session.until_told("the report", |event| matches!(event, CliEvent::SettingsInvalid { .. })).await;
-    let CliEvent::SettingsInvalid { line: Some(line), broken, .. } = told else { panic!("{told:?}") };
+    let CliEvent::SettingsInvalid { line: Some(line), counts, .. } = told else { panic!("{told:?}") };
     assert!(line >= 1);
-    assert_eq!(broken, crate::settings::Broken::KeptLastGood);
+    assert_eq!(counts, crate::hot_reload::Counts::LastGood);
     session.until_state("a", Some(State::Connecting)).await;
     world.user(&servers(&[("a", "true"), ("b", "true")]));
     session.until_told("the repair", |event| matches!(event, CliEvent::SettingsRecovered { .. })).await;

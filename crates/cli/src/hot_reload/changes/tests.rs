@@ -5,7 +5,7 @@ use qwen_settings_schema::schema;
 use serde_json::{Map, Value, json};
 
 use super::*;
-use crate::settings::{Content, Diagnostic, Positions};
+use crate::settings::{Content, Diagnostic, Moment, Origin, Positions, SourceSpec, read_source};
 
 /// A file of this source; `Null` is no file.
 fn file(id: SourceId, root: &Value) -> SourceFile {
@@ -216,4 +216,39 @@ proptest! {
             prop_assert_eq!(changed, leaves);
         }
     }
+}
+
+/// User settings with this text, as they are read from a file.
+fn parsed(text: &str, before: Option<&SourceFile>) -> SourceFile {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("settings.json");
+    std::fs::write(&path, text).unwrap();
+    let spec = SourceSpec { id: SourceId::User, origin: Origin::File(path) };
+    let moment = if before.is_some() { Moment::Reload } else { Moment::Start };
+    read_source(&spec, before, moment)
+}
+
+#[test]
+fn what_still_counts_of_a_file_that_is_no_good_is_said() {
+    let good = parsed(r#"{"mcp": {"allowed": ["a"]}}"#, None);
+    for (text, before, expected) in [
+        (r#"{"mcp": {"allowed": "a"}}"#, Some(&good), Counts::TheRestAndLastGood),
+        (r#"{"mcp": {"allowed": "a"}}"#, None, Counts::TheRest),
+        (r#"{"mcpServers": {"a": null}}"#, Some(&good), Counts::TheRest),
+        (r#"{"mcpServers": {"#, Some(&good), Counts::LastGood),
+        (r#"{"mcpServers": {"#, None, Counts::Nothing),
+    ] {
+        let told =
+            health(before.map(|file| snapshot([file.clone()])).as_ref(), &snapshot([parsed(text, before)]));
+        let [CliEvent::SettingsInvalid { counts, .. }] = told.as_slice() else { panic!("{told:?}") };
+        assert_eq!(*counts, expected, "{text}");
+    }
+}
+
+#[test]
+fn a_wrong_restricting_key_that_was_never_set_changes_nothing() {
+    let before = parsed("{}", None);
+    let now = parsed(r#"{"mcp": {"allowed": 5}}"#, Some(&before));
+    let found = changes(&snapshot([before]), &snapshot([now]), &*schema());
+    assert_eq!(found, Changes::default());
 }
