@@ -15,7 +15,7 @@ use crate::{
     output,
     row::path_text,
     settings::{Diagnostic, Severity, SourceId},
-    text::{Paint, count},
+    text::{Paint, count, visible},
 };
 
 /// Does what the word after `qwen settings` says.
@@ -130,11 +130,10 @@ fn show(app: &App, args: &SettingsShowArgs) -> Exit {
         .filter_map(|id| app.snapshot.get(id))
         .collect();
     let settings = shown_settings(&*app.schema, &roots, args.key.as_deref());
-    if settings.is_empty() {
-        if let Some(key) = &args.key {
-            output::note(&format!("qwen: no file sets {key}; see docs/settings.md for what there is"));
-            return Exit::Failed;
-        }
+    if let (true, Some(key)) = (settings.is_empty(), &args.key) {
+        let key = visible(key);
+        output::note(&format!("qwen: no file sets {key}; see docs/settings.md for what there is"));
+        return Exit::Failed;
     }
     let origins = if args.origin { Origins::Shown } else { Origins::Left };
     if args.json {

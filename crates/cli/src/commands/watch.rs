@@ -26,7 +26,7 @@ use self::{
 use crate::{
     app::{App, Session, StartError},
     args::{Global, WatchArgs},
-    derive::{Derived, Promptable, Screen, Yolo},
+    derive::{Derived, FolderQuestion, Promptable, Screen, Yolo},
     events::{EndReason, Event, Started, human_line, json_line},
     exit::Exit,
     hot_reload::{CliEvent, NoticeCode},
@@ -132,9 +132,7 @@ impl Watching<'_> {
         let mut status = session.config.status();
         self.tell(Event::Started(self.started(session)));
         self.tell_yolo();
-        let mut derived = self.derived.clone();
         let reason = loop {
-            self.ask();
             tokio::select! {
                 biased;
                 told = signals.next() => match (told, hangup) {
@@ -146,7 +144,6 @@ impl Watching<'_> {
                 _ = &mut broken => break EndReason::Quit,
                 Some(event) = session.events.recv() => self.happened(event),
                 Ok(()) = status.changed() => self.status(&mut status, session),
-                Ok(()) = derived.changed() => {}
                 said = next_line(&mut typed) => match said {
                     Typed::Line(line) => self.answer(&line, session),
                     Typed::Closed => {
@@ -199,8 +196,12 @@ impl Watching<'_> {
     }
 
     fn happened(&mut self, event: CliEvent) {
+        let queue = queue(&event, self.derived.borrow().folder_question);
         let told = self.with_facts(|teller, facts| teller.happened(event, facts));
         told.into_iter().for_each(|event| self.tell(event));
+        if queue == Queue::Moves {
+            self.ask();
+        }
     }
 
     /// Tells a newer status, after everything that happened to files before it was published.
@@ -235,22 +236,24 @@ impl Watching<'_> {
         let derived = Arc::clone(&self.derived.borrow());
         let was_open = self.asking.is_open();
         match self.asking.next(&derived) {
-            Some(Asked::Folder) => output::note(&format!(
+            Some(Asked::Folder) => self.writer.aside(format!(
                 "\nDo you trust the files in {}? [y]es, [r]eject, [n]ot now",
                 self.app.root().display()
             )),
             Some(Asked::Server(asked)) => {
                 self.show(&asked);
-                output::note("Run it? [y]es, [a]ll that wait, [r]eject, [n]ot now");
+                self.writer.aside("Run it? [y]es, [a]ll that wait, [r]eject, [n]ot now".to_owned());
             }
             Some(Asked::Servers(_)) => {}
-            None if was_open && !self.asking.is_open() => output::note("(no longer asked)"),
+            None if was_open && !self.asking.is_open() => {
+                self.writer.aside("(no longer asked)".to_owned());
+            }
             None => {}
         }
     }
 
     fn show(&self, asked: &Promptable) {
-        output::note(&format!("\n{}", self.app.question(asked, &io::stderr())));
+        self.writer.aside(format!("\n{}", self.app.question(asked, &io::stderr())));
     }
 
     fn answer(&mut self, line: &str, session: &Session) {
@@ -281,11 +284,12 @@ impl Watching<'_> {
             }
             Reply::ShowAll(all) => {
                 all.iter().for_each(|asked| self.show(asked));
-                output::note("Run all of these? [y]es, [n]o");
+                self.writer.aside("Run all of these? [y]es, [n]o".to_owned());
             }
-            Reply::Again => output::note("please answer y, a, r or n"),
+            Reply::Again => self.writer.aside("please answer y, a, r or n".to_owned()),
             Reply::NotNow | Reply::Nothing => {}
         }
+        self.ask();
     }
 
     /// Ends every connection; a second signal does not wait for that.
@@ -296,6 +300,32 @@ impl Watching<'_> {
         }
         self.tell(Event::Ended(reason));
         self.writer.finish(LAST_LINES);
+    }
+}
+
+/// Whether who is asked about may be somebody else now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Queue {
+    Moves,
+    Stays,
+}
+
+/// A question follows the notice that somebody waits, so that what closed for it is on its way out by then. The folder
+/// has no notice of its own; it is asked about after a commit.
+fn queue(event: &CliEvent, folder: FolderQuestion) -> Queue {
+    match (event, folder) {
+        (CliEvent::PendingApprovalChanged { .. }, _) | (CliEvent::Planned { .. }, FolderQuestion::Ask) => {
+            Queue::Moves
+        }
+        (CliEvent::Planned { .. }, FolderQuestion::Settled)
+        | (
+            CliEvent::SettingsChanged { .. }
+            | CliEvent::SettingsInvalid { .. }
+            | CliEvent::SettingsRecovered { .. }
+            | CliEvent::RestartRequired { .. }
+            | CliEvent::Notice { .. },
+            _,
+        ) => Queue::Stays,
     }
 }
 

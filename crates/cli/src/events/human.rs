@@ -100,7 +100,20 @@ fn server(name: &ServerName, status: Option<&ServerStatus>, words: &Words) -> (T
             sentence.push_str(&format!("; next: {}", visible(step)));
         }
     }
+    if let Some(said) = last_words(&status.phase) {
+        sentence.push_str(&format!("; it said last: {}", visible(said)));
+    }
     (tone_of(state.as_str()), sentence)
+}
+
+/// The last line that a failed server wrote to stderr.
+fn last_words(phase: &Phase) -> Option<&str> {
+    match phase {
+        Phase::Failed { failure, .. } => {
+            failure.stderr_tail.as_deref()?.lines().rfind(|line| !line.trim().is_empty())
+        }
+        Phase::Connected(_) | Phase::Connecting(_) | Phase::Refused(_) => None,
+    }
 }
 
 /// The state as it follows "is".

@@ -33,7 +33,8 @@ fn key(parts: &[&str]) -> Vec<String> {
 /// One of each kind, in the order in which a session tells them.
 fn every_event() -> Vec<Event> {
     let connected = Connected { pid: Some(4711), tools: 3, prompts: 1, resources: 0, warnings: Vec::new() };
-    let failure = Failure::new(FailureKind::CommandNotFound, "command not found: nope");
+    let failure = Failure::new(FailureKind::CommandNotFound, "command not found: nope")
+        .with_stderr(Some("starting\nFOO_TOKEN missing\n".to_owned()));
     vec![
         Event::Started(Started {
             project_root: "/p".into(),

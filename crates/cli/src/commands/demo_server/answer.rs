@@ -228,7 +228,9 @@ mod tests {
     fn ask(server: &mut DemoServer, method: &str, params: Value) -> Value {
         match server.receive(&json!({ "jsonrpc": "2.0", "id": 7, "method": method, "params": params })) {
             Step::Say(message) => message,
-            other => panic!("expected an answer, got {other:?}"),
+            other @ (Step::Nap(_) | Step::Wake(_) | Step::Nothing) => {
+                panic!("expected an answer, got {other:?}")
+            }
         }
     }
 

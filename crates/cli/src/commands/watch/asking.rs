@@ -53,12 +53,28 @@ pub(super) enum FolderWord {
 pub(super) struct Asking {
     current: Option<Asked>,
     put_off: BTreeSet<(ServerName, String)>,
-    folder_put_off: bool,
+    /// Decided here, and not yet seen in what is derived.
+    answered: BTreeSet<(ServerName, String)>,
+    folder: FolderAsked,
+}
+
+/// Whether the folder was asked about in this session.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+enum FolderAsked {
+    #[default]
+    NotYet,
+    /// What was said is on its way into the record, or the person put it off.
+    Once,
 }
 
 impl Asking {
     /// The question that should be shown now, if it is another one than before.
     pub(super) fn next(&mut self, derived: &Derived) -> Option<Asked> {
+        let waits = |name: &ServerName, hash: &str| {
+            derived.promptable.get(name).is_some_and(|asked| asked.hash == hash)
+        };
+        // Once it has been seen as decided, a revoked decision is asked about again.
+        self.answered.retain(|(name, hash)| waits(name, hash));
         if self.all_still_wait(derived) {
             return None;
         }
@@ -82,11 +98,8 @@ impl Asking {
         let reply = match asked {
             Asked::Folder => match word.as_str() {
                 "y" | "yes" => Reply::Trust(FolderWord::Trust),
-                "r" | "reject" | "never" => Reply::Trust(FolderWord::Distrust),
-                "" | "n" | "no" | "not now" => {
-                    self.folder_put_off = true;
-                    Reply::NotNow
-                }
+                "r" | "reject" => Reply::Trust(FolderWord::Distrust),
+                "" | "n" | "no" | "not now" => Reply::NotNow,
                 _ => Reply::Again,
             },
             Asked::Server(asked) => match word.as_str() {
@@ -109,9 +122,15 @@ impl Asking {
                 _ => Reply::NotNow,
             },
         };
-        match reply {
-            Reply::Again | Reply::ShowAll(_) => {}
-            Reply::Decide(_) | Reply::Trust(_) | Reply::NotNow | Reply::Nothing => self.current = None,
+        match &reply {
+            Reply::Again | Reply::ShowAll(_) => return reply,
+            Reply::Decide(answers) => {
+                self.answered.extend(answers.iter().map(|a| (a.server.clone(), a.hash.to_string())));
+            }
+            Reply::Trust(_) | Reply::NotNow | Reply::Nothing => {}
+        }
+        if matches!(self.current.take(), Some(Asked::Folder)) {
+            self.folder = FolderAsked::Once;
         }
         reply
     }
@@ -127,14 +146,18 @@ impl Asking {
     }
 
     fn wanted(&self, derived: &Derived) -> Option<Asked> {
-        match derived.folder_question {
-            FolderQuestion::Ask if !self.folder_put_off => return Some(Asked::Folder),
-            FolderQuestion::Ask | FolderQuestion::Settled => {}
+        match (derived.folder_question, self.folder) {
+            (FolderQuestion::Ask, FolderAsked::NotYet) => return Some(Asked::Folder),
+            (FolderQuestion::Ask, FolderAsked::Once) | (FolderQuestion::Settled, _) => {}
         }
+        let done = |asked: &Promptable| {
+            let key = (asked.name.clone(), asked.hash.clone());
+            self.put_off.contains(&key) || self.answered.contains(&key)
+        };
         derived
             .promptable
             .values()
-            .find(|asked| !self.put_off.contains(&(asked.name.clone(), asked.hash.clone())))
+            .find(|asked| !done(asked))
             .map(|asked| Asked::Server(Box::new(asked.clone())))
     }
 
@@ -233,8 +256,8 @@ mod tests {
         let more = waiting(&["a", "b", "c"]);
         assert!(asked(&mut asking, &more).is_none());
         assert_eq!(decided(asking.answer("y", &more)).len(), 2);
-        asked(&mut asking, &derived);
-        assert_eq!(decided(asking.answer("r", &derived)), [("a".to_owned(), Verdict::Reject)]);
+        assert_eq!(asked(&mut asking, &more).unwrap(), "c");
+        assert_eq!(decided(asking.answer("r", &more)), [("c".to_owned(), Verdict::Reject)]);
     }
 
     #[test]
@@ -244,6 +267,17 @@ mod tests {
         asked(&mut asking, &derived);
         asking.answer("a", &derived);
         derived.promptable.get_mut(&ServerName::from("b")).unwrap().hash = "f".repeat(64);
+        assert_eq!(asked(&mut asking, &derived).unwrap(), "a");
+    }
+
+    #[test]
+    fn what_was_answered_is_not_asked_again_while_the_answer_is_on_its_way_but_after_a_revoke() {
+        let derived = waiting(&["a"]);
+        let mut asking = Asking::default();
+        asked(&mut asking, &derived);
+        asking.answer("y", &derived);
+        assert!(asked(&mut asking, &derived).is_none());
+        assert!(asked(&mut asking, &waiting(&[])).is_none());
         assert_eq!(asked(&mut asking, &derived).unwrap(), "a");
     }
 
@@ -264,5 +298,7 @@ mod tests {
         let mut asking = Asking::default();
         assert_eq!(asked(&mut asking, &derived).unwrap(), "folder");
         assert!(matches!(asking.answer("y", &derived), Reply::Trust(FolderWord::Trust)));
+        // The record is written now; until it is read, nobody asks about the folder again.
+        assert_eq!(asked(&mut asking, &derived).unwrap(), "a");
     }
 }

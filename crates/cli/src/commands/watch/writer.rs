@@ -12,18 +12,33 @@ use tokio::sync::oneshot;
 
 /// Writes lines in the order they are handed over.
 pub(super) struct Writer {
-    lines: mpsc::Sender<String>,
+    lines: mpsc::Sender<Line>,
     done: mpsc::Receiver<()>,
+}
+
+/// Where a text goes.
+enum Line {
+    /// One event.
+    Told(String),
+    /// To the person at the terminal, between the events.
+    Asked(String),
 }
 
 impl Writer {
     /// Starts the thread. The other end is told when nobody reads any more.
     pub(super) fn start(mut out: impl Write + Send + 'static) -> (Self, oneshot::Receiver<io::Error>) {
-        let (lines, handed) = mpsc::channel::<String>();
+        let (lines, handed) = mpsc::channel::<Line>();
         let (is_done, done) = mpsc::channel();
         let (broken, is_broken) = oneshot::channel();
         thread::spawn(move || {
-            for mut line in handed {
+            for line in handed {
+                let mut line = match line {
+                    Line::Told(line) => line,
+                    Line::Asked(text) => {
+                        crate::output::note(&text);
+                        continue;
+                    }
+                };
                 line.push('\n');
                 if let Err(error) = out.write_all(line.as_bytes()).and_then(|()| out.flush()) {
                     // Nobody waits for it any more when the session is already ending.
@@ -38,14 +53,21 @@ impl Writer {
 
     /// Hands a line over. After the reader has gone it is dropped.
     pub(super) fn line(&self, line: String) {
-        drop(self.lines.send(line));
+        drop(self.lines.send(Line::Told(line)));
+    }
+
+    /// Hands over a text for stderr, which appears after every line handed over before.
+    pub(super) fn aside(&self, text: String) {
+        drop(self.lines.send(Line::Asked(text)));
     }
 
     /// Waits until everything is written, within a bound: a reader that is stuck must not keep us.
     pub(super) fn finish(self, within: Duration) {
         drop(self.lines);
-        // Disconnected is what we wait for; a time-out is the bound.
-        drop(self.done.recv_timeout(within));
+        match self.done.recv_timeout(within) {
+            Ok(()) | Err(mpsc::RecvTimeoutError::Disconnected) => {}
+            Err(mpsc::RecvTimeoutError::Timeout) => tracing::warn!("nobody reads what is left to say"),
+        }
     }
 }
 
