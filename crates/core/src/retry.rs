@@ -55,7 +55,8 @@ impl Retry {
         self.short_lives = if lived < SHORT_LIFE { self.short_lives + 1 } else { 0 };
         if self.short_lives >= SHORT_LIVES {
             let message = format!(
-                "crash loop: it ended within {} s of its handshake {SHORT_LIVES} times in a row; last: {}",
+                "crash loop: it ended within {} s of its handshake {SHORT_LIVES} times in a row; edit its entry or \
+                 reconnect it to try again; last: {}",
                 SHORT_LIFE.as_secs(),
                 failure.message
             );
