@@ -42,7 +42,7 @@ fn each_server_that_fails_says_how_and_affects_nobody_else() {
         (
             "exit_3",
             flag("exit_3", &["--at", "start", "stderr Error: FOO_TOKEN missing", "--at", "start", "exit 3"]),
-            vec!["code 3"],
+            vec!["code 3", "FOO_TOKEN missing"],
         ),
         ("exit_in_handshake", flag("exit_in_handshake", &["--at", "initialize", "exit 42"]), vec!["42"]),
         ("killed", flag("killed", &["--at", "initialize", "signal KILL"]), vec!["KILL"]),

@@ -201,6 +201,20 @@ fn nothing_is_left_after_the_whole_process_group_of_the_session_is_killed() {
 }
 
 #[test]
+fn nothing_is_left_after_a_one_shot_list_or_its_end_by_a_signal() {
+    let sandbox = Sandbox::new();
+    sandbox.user_servers(&hard_to_end(&sandbox));
+    sandbox.run(["mcp", "list", "--json", "--timeout", "2000"]).ended_with(0);
+    nothing_is_left(&sandbox);
+
+    let mut list = Watch::start(sandbox.command(["mcp", "list"]), &sandbox);
+    wait_until(BOUND, "the hanging one", || (sandbox.logged("hanging", "request").len() == 2).then_some(()));
+    list.signal(Signal::INT);
+    assert_eq!(list.ended().code(), Some(130));
+    nothing_is_left(&sandbox);
+}
+
+#[test]
 fn after_three_hundred_reloads_the_session_holds_no_more_than_after_ten() {
     let sandbox = Sandbox::new();
     let document = |n: usize| {
@@ -271,8 +285,7 @@ fn a_server_that_always_ends_right_after_its_handshake_is_parked_with_a_way_out_
         newest.to_string().contains("crash loop").then(|| newest.clone())
     });
     assert_eq!(parked["state"], "failed", "{parked}");
-    // An end while the list is still read is a failed start, not a lost connection; some of the lives may be that.
-    assert!((5..=10).contains(&sandbox.spawns("a")), "{} lives", sandbox.spawns("a"));
+    assert_eq!(sandbox.spawns("a"), 5);
     assert!(parked.to_string().contains("edit") || parked.to_string().contains("reconnect"), "{parked}");
     let mark = watch.mark();
     sandbox.user_servers(&json!({ "a": sandbox.fake("a", &[]) }));
