@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// A stream that ends is mostly a process that ends: its exit status comes a moment later.
-const EXIT: Duration = Duration::from_millis(250);
+const EXIT: Duration = Duration::from_secs(1);
 /// What a process sent before it ended may still be on its way.
 const LAST_WORDS: Duration = Duration::from_millis(100);
 
