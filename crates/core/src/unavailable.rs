@@ -109,9 +109,15 @@ fn owner(status: &Status, tool: &str) -> Option<ServerName> {
 /// The names that come nearest, best first, three at most; what has little in common is not named.
 #[must_use]
 pub fn nearest<'a>(asked: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let within = asked.chars().count() / 3 + 1;
-    let mut near: Vec<_> =
-        names.map(|name| (distance(asked, name), name)).filter(|(distance, _)| *distance <= within).collect();
+    let mut near: Vec<_> = names
+        .filter_map(|name| {
+            // What both begin with is no likeness: the tools of one server share most of their names.
+            let shared = asked.chars().zip(name.chars()).take_while(|(a, b)| a == b).count();
+            let within = (asked.chars().count() - shared) / 3 + 1;
+            let distance = distance(asked, name);
+            (distance <= within).then_some((distance, name))
+        })
+        .collect();
     near.sort();
     near.into_iter().take(3).map(|(_, name)| name.to_owned()).collect()
 }
