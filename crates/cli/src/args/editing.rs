@@ -66,7 +66,7 @@ pub(crate) struct AddOptions {
     #[arg(short, long, value_name = "TRANSPORT", value_enum)]
     pub(crate) transport: Option<AddTransport>,
     /// A variable for the program; may be repeated
-    #[arg(short = 'e', long = "env", value_name = "K=V", allow_hyphen_values = true)]
+    #[arg(short = 'e', long = "env", value_name = "K=V")]
     pub(crate) env: Vec<String>,
     /// A header for the URL; may be repeated
     #[arg(short = 'H', long = "header", value_name = "K: V")]
@@ -113,7 +113,7 @@ pub(crate) struct AddJsonArgs {
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
     /// The entry as it stands under mcpServers; `-` reads it from stdin
-    #[arg(value_name = "JSON", allow_hyphen_values = true)]
+    #[arg(value_name = "JSON")]
     pub(crate) entry: String,
     /// Which file it is written to
     #[arg(short, long, value_name = "SCOPE", value_enum, default_value = "user")]

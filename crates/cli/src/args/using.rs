@@ -44,7 +44,7 @@ pub(crate) struct CatalogueArgs {
 #[command(override_usage = "qwen mcp call [OPTIONS] <TOOL|SERVER TOOL> [JSON|@FILE|-]")]
 pub(crate) struct CallArgs {
     /// The tool by its catalogue name, or its server and its own name; then the arguments as JSON, from a file or stdin
-    #[arg(value_name = "TOOL", required = true, num_args = 1..=3, allow_hyphen_values = true)]
+    #[arg(value_name = "TOOL", required = true, num_args = 1..=3)]
     pub(crate) words: Vec<String>,
     /// The whole result as one JSON document
     #[arg(long)]
