@@ -177,7 +177,7 @@ pub(crate) enum McpCommand {
     )]
     Call(CallArgs),
     /// Add a server to a settings file
-    Add(AddArgs),
+    Add(Box<AddArgs>),
     /// Add a server from its entry as JSON
     #[command(
         after_help = "Example:\n  qwen mcp add-json time '{\"command\": \"uvx\", \"args\": [\"mcp-server-time\"]}'"

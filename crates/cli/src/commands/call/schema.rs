@@ -44,6 +44,9 @@ pub(super) fn first_error(schema: &Value, arguments: &Value) -> Option<Misfit> {
     checking.check(schema, arguments, MOST_REFERENCES)
 }
 
+/// Whether a number keeps a bound.
+type Holds = fn(f64, f64) -> bool;
+
 /// A schema that branches for ever is given up on: then everything fits.
 const MOST_STEPS: usize = 100_000;
 /// As many references may follow each other without getting deeper into the value.
@@ -57,8 +60,7 @@ struct Checking<'a> {
 
 impl<'a> Checking<'a> {
     fn check(&mut self, schema: &'a Value, value: &Value, references: usize) -> Option<Misfit> {
-        let Some(steps) = self.steps.checked_sub(1) else { return None };
-        self.steps = steps;
+        self.steps = self.steps.checked_sub(1)?;
         let rules = match schema {
             Value::Bool(false) => return self.misfit("is not allowed here"),
             Value::Object(rules) => rules,
@@ -155,7 +157,7 @@ impl<'a> Checking<'a> {
             }
         }
         let given = value.as_f64()?;
-        let bounds: [(&str, fn(f64, f64) -> bool, &str); 4] = [
+        let bounds: [(&str, Holds, &str); 4] = [
             ("minimum", |given, bound| given >= bound, "less than"),
             ("maximum", |given, bound| given <= bound, "more than"),
             ("exclusiveMinimum", |given, bound| given > bound, "not more than"),

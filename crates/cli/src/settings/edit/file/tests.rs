@@ -103,3 +103,18 @@ fn writers_at_the_same_time_lose_nothing() {
     assert_eq!(root["mcpServers"].as_object().unwrap().len(), 100);
     assert_eq!(names(folder.path()), ["settings.json"]);
 }
+
+#[test]
+fn a_lock_file_that_its_holder_removed_meanwhile_locks_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, lock) = (folder.path().join("s.json"), folder.path().join("s.json.lock"));
+    let held = Lock::acquire(&path, &path).unwrap();
+    let waiting = open(&lock).unwrap();
+    assert!(is_still(&waiting, &lock));
+    drop(held);
+    assert!(!is_still(&waiting, &lock), "the file is gone");
+    let next = Lock::acquire(&path, &path).unwrap();
+    waiting.try_lock().unwrap();
+    assert!(!is_still(&waiting, &lock), "the name means another file, which another process holds");
+    drop(next);
+}
