@@ -112,7 +112,9 @@ fn progress_is_told_beside_the_result_and_an_interrupt_reaches_the_server() {
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
     let status = wait_until(BOUND, "the end of the command", || child.try_wait().unwrap());
     assert_eq!(status.code(), Some(130));
-    assert_eq!(sandbox.logged("x", "call-cancelled").len(), 1);
+    let told = sandbox.logged("x", "notification");
+    let cancels = told.iter().filter(|told| told["method"] == "notifications/cancelled");
+    assert_eq!(cancels.count(), 1, "{told:#?}");
     sandbox.wait_for_no_process(BOUND);
 }
 
