@@ -67,8 +67,8 @@ pub fn diff(bytes: &[u8]) {
         for entry in
             document.get("mcpServers").and_then(Value::as_object).into_iter().flat_map(|map| map.values())
         {
-            let _ = parse_entry(entry, Dialect::Settings);
-            let _ = parse_entry(entry, Dialect::McpJson);
+            drop(parse_entry(entry, Dialect::Settings));
+            drop(parse_entry(entry, Dialect::McpJson));
             let hash = approval_hash(entry, HashDialect::McpJson);
             assert_eq!(hash, approval_hash(&sorted(entry), HashDialect::McpJson));
         }

@@ -1,11 +1,16 @@
 //! Do the properties that are fuzzed hold for every file of the corpus? So that what was found once stays found.
 
 #[path = "../../../fuzz/src/lib.rs"]
-#[expect(unreachable_pub, reason = "the fuzz targets use it as a library")]
+#[expect(
+    unreachable_pub,
+    clippy::expect_used,
+    reason = "the fuzz targets use it as a library, and fail by panicking"
+)]
 mod properties;
 
 use std::{fs, path::Path};
 
+#[expect(clippy::expect_used, reason = "tests fail by panicking")]
 fn each_of(corpus: &str, property: fn(&[u8])) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(corpus);
     let mut count = 0;
