@@ -1,6 +1,5 @@
 //! What somebody gets who looks at servers and calls their tools from the command line, and what a shell gets that
 //! completes for them.
-#![expect(clippy::unwrap_used, reason = "a helper of a test fails it by panicking")]
 
 use std::{
     fs,
