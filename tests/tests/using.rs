@@ -201,7 +201,7 @@ fn get_says_step_by_step_why_a_server_may_connect_or_may_not() {
     assert_eq!(refused(&get("no", &[]))[0].1, "untrusted_folder");
     fs::write(sandbox.user(), "{ broken").unwrap();
     assert_eq!(refused(&get("no", &[]))[0].1, "settings_unreadable");
-    let unknown = sandbox.run(["mcp", "get", "nope"]).ended_with(1);
+    let unknown = sandbox.run(["mcp", "get", "wai"]).ended_with(1);
     assert!(unknown.stderr.contains("did you mean"), "{}", unknown.stderr);
 }
 
