@@ -25,7 +25,9 @@ use qwen_settings_schema as schema;
 use self::{gate::Settings, weigh::Weighing};
 use crate::settings::{Diagnostic, Snapshot, SourceId};
 
-pub use launch::{ApproveMcp, Fixed, Flags, Held, Launch, Screen, ServerSources, Yolo};
+pub use launch::{
+    ApproveMcp, Fixed, Flags, Held, Launch, Screen, ServerSources, SessionDecision, SessionDecisions, Yolo,
+};
 pub use row::{
     GatedEntry, Loser, Promptable, ReadVariable, Row, RowApproval, ShadowedBy, Source, Transport,
     VariableState, Written,

@@ -303,10 +303,15 @@ fn details(row: &ListRow, paint: Paint) -> String {
             line(&format!("next: {}", visible(step)));
         }
     }
-    for tail in row.stderr_tail.iter().flat_map(|tail| tail.lines()) {
-        line(&format!("| {}", visible_lines(tail)));
+    for words in last_words(row.stderr_tail.as_deref()) {
+        line(&words);
     }
     out
+}
+
+/// What a server wrote to stderr last, for people, a line each.
+pub(crate) fn last_words(tail: Option<&str>) -> impl Iterator<Item = String> {
+    tail.into_iter().flat_map(str::lines).map(|line| format!("| {}", visible_lines(line)))
 }
 
 /// How a state is coloured.

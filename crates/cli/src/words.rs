@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::{
     derive::{Row, ShadowedBy, Source},
-    settings::{Snapshot, SourceFile},
+    settings::{Content, FolderRules, Snapshot, SourceFile, SourceId},
     text::{shell_word, visible},
 };
 
@@ -84,10 +84,16 @@ pub(crate) fn of_refusal(
             format!("{} could not be read, and it may restrict servers", listed(sources)),
             format!("mend {}; a running session picks it up by itself", listed(sources)),
         ),
-        Refusal::UntrustedFolder => Words::new(
-            format!("the folder {} is not trusted", visible(&back.root.display().to_string())),
-            "run `qwen trust` there, if you trust what is in it",
-        ),
+        Refusal::UntrustedFolder => match broken_trust(back.snapshot) {
+            Some(record) => Words::new(
+                format!("{record} could not be read, and without it no folder is trusted"),
+                format!("mend {record}, or move it away and run `qwen trust`"),
+            ),
+            None => Words::new(
+                format!("the folder {} is not trusted", visible(&back.root.display().to_string())),
+                "run `qwen trust` there, if you trust what is in it",
+            ),
+        },
         Refusal::NotAllowed(NotAllowedBy::LaunchBound) => Words::new(
             "filtered out by the launch bound --allowed-mcp-server-names, which no edit changes",
             format!("start with {} in --allowed-mcp-server-names", shell_word(name.as_str())),
@@ -114,12 +120,34 @@ pub(crate) fn of_refusal(
             format!("switch it on in {}, or run `qwen mcp enable {}`", entry(), shell_word(name.as_str())),
         ),
         Refusal::Invalid { why } => Words::new(visible(why), format!("mend {}", entry())),
+        // Another process would vouch for it, so no command of another process decides about it.
+        Refusal::PendingApproval if is_session(row) => Words::new(
+            "awaits approval: it is not what this --mcp-config file held at start",
+            "decide in /mcp of this session, or start it again with the same --mcp-config",
+        ),
         Refusal::PendingApproval => Words::new("awaits approval", approve(name, hash())),
         Refusal::Rejected => Words::new(
             "was rejected for this exact configuration",
             format!("edit {}, or run `{}`", entry(), approve_command(name, hash())),
         ),
     }
+}
+
+/// The record of trusted folders, where it cannot be read.
+fn broken_trust(snapshot: &Snapshot) -> Option<String> {
+    let file = snapshot.get(SourceId::TrustedFolders)?;
+    match &file.content {
+        Content::Folders(FolderRules::Unreadable) => Some(
+            file.path
+                .as_ref()
+                .map_or_else(String::new, |path| visible(&path.display().to_string()).into_owned()),
+        ),
+        Content::Folders(FolderRules::Rules(_)) | Content::Settings | Content::Records(_) => None,
+    }
+}
+
+fn is_session(row: Option<&Row>) -> bool {
+    row.is_some_and(|row| row.scope == Scope::Session)
 }
 
 /// What a person does after a failed connection.
@@ -212,7 +240,6 @@ fn excluding_file<'a>(snapshot: &'a Snapshot, pattern: &Pattern) -> Option<&'a S
 
 /// The settings files, highest scope first; only they hold lists.
 fn settings_files(snapshot: &Snapshot) -> impl Iterator<Item = &SourceFile> {
-    use crate::settings::SourceId;
     [SourceId::System, SourceId::Workspace, SourceId::User, SourceId::SystemDefaults]
         .into_iter()
         .filter_map(|id| snapshot.get(id))

@@ -14,8 +14,8 @@ use crate::{
     exit::Exit,
     hide::hidden,
     output,
-    row::{EntryPlace, ListRow, Outcome, list_row, now_unix_ms, tone_of},
-    text::{Cell, Paint, Tone, columns, visible, visible_lines},
+    row::{EntryPlace, ListRow, Outcome, last_words, list_row, now_unix_ms, tone_of},
+    text::{Cell, Paint, Tone, columns, visible},
 };
 
 /// The document of `mcp get --json`: a row of the list and what is behind it.
@@ -161,8 +161,8 @@ fn render(document: &GetDocument, warnings: &[String], paint: Paint) -> String {
         facts.into_iter().filter_map(|(what, fact)| Some(line(Tone::Quiet, what, &fact?))).collect();
     lines.extend(warnings.iter().map(|warning| line(Tone::Attention, "warning", warning)));
     out.push_str(&columns(&lines, paint));
-    for tail in row.stderr_tail.iter().flat_map(|tail| tail.lines()) {
-        out.push_str(&format!("  | {}\n", visible_lines(tail)));
+    for words in last_words(row.stderr_tail.as_deref()) {
+        out.push_str(&format!("  {words}\n"));
     }
     out.push_str("\nentry, secrets hidden\n");
     for text in format!("{:#}", document.entry).lines() {

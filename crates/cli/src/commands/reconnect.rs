@@ -12,6 +12,7 @@ use crate::{
     derive::{Derived, Screen},
     exit::Exit,
     output,
+    row::last_words,
     text::{count, visible},
     words::{Words, of_phase, of_refusal},
 };
@@ -91,7 +92,11 @@ fn report(app: &App, derived: &Derived, probed: &BTreeMap<ServerName, Probed>, t
                 connected += 1;
                 format!("✓ {shown} connects, with {}\n", count(found.tools, "tool"))
             }
-            Phase::Connecting(_) | Phase::Failed { .. } | Phase::Refused(_) => {
+            Phase::Failed { failure, .. } => {
+                let told = last_words(failure.stderr_tail.as_deref()).map(|line| format!("    {line}\n"));
+                sentence(&format!("✗ {shown} does not connect"), words) + &told.collect::<String>()
+            }
+            Phase::Connecting(_) | Phase::Refused(_) => {
                 sentence(&format!("✗ {shown} does not connect"), words)
             }
         });

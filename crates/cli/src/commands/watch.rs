@@ -323,6 +323,7 @@ fn queue(event: &CliEvent, folder: FolderQuestion) -> Queue {
             | CliEvent::SettingsInvalid { .. }
             | CliEvent::SettingsRecovered { .. }
             | CliEvent::RestartRequired { .. }
+            | CliEvent::ShadowsChanged { .. }
             | CliEvent::Notice { .. },
             _,
         ) => Queue::Stays,

@@ -22,6 +22,7 @@ pub(super) fn records(snapshot: &Snapshot) -> Arc<Records> {
 }
 
 /// What the record says about one exact entry.
+#[derive(PartialEq)]
 pub(super) struct Recorded {
     pub(super) decision: Decision,
     pub(super) time: Option<String>,

@@ -7,6 +7,7 @@ use std::{
     sync::Arc,
 };
 
+use qwen_approvals::Records;
 use qwen_core::{Decision, LaunchBound, ServerName};
 use qwen_settings_schema::{Setting, restricting};
 use serde_json::Value;
@@ -107,6 +108,26 @@ pub struct Launch {
     pub fixed: BTreeMap<SourceId, Fixed>,
 }
 
+/// Decisions that only this session knows, by name and hash.
+pub type SessionDecisions = BTreeMap<(ServerName, String), SessionDecision>;
+
+/// A decision that could not be written. It ends for good once the record says something about the entry that it did
+/// not say at that moment: whoever decides later, in whichever terminal, is heard.
+#[derive(Clone, Debug)]
+pub struct SessionDecision {
+    /// What was decided.
+    pub decision: Decision,
+    over: Arc<Records>,
+}
+
+impl SessionDecision {
+    /// Decided while the files said this.
+    #[must_use]
+    pub fn new(decision: Decision, now: &Snapshot) -> Self {
+        Self { decision, over: decide::records(now) }
+    }
+}
+
 /// What one file said at start about the keys of ours that need a restart.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Fixed {
@@ -171,6 +192,16 @@ impl Launch {
         for (id, said) in fixed(now) {
             self.fixed.entry(id).or_insert(said);
         }
+    }
+
+    /// Takes over the decisions of this session, and ends those that somebody decided anew in the record.
+    pub(crate) fn hear(&mut self, decisions: &mut SessionDecisions, now: &Snapshot) {
+        let records = decide::records(now);
+        let said = |records: &Records, (name, hash): &(ServerName, String)| {
+            decide::recorded(records, self, name, hash)
+        };
+        decisions.retain(|about, own| said(&own.over, about) == said(&records, about));
+        self.decided = decisions.iter().map(|(about, own)| (about.clone(), own.decision)).collect();
     }
 
     fn vouch(&self, at_start: &Snapshot) -> BTreeMap<SourceId, BTreeSet<(ServerName, String)>> {

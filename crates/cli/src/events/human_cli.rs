@@ -45,7 +45,7 @@ pub(super) fn sentence(event: &CliEvent) -> Option<(Tone, String)> {
             (Tone::Attention, format!("{} {waits} for approval", names.join(", ")))
         }
         CliEvent::Notice { code: _, message } => (Tone::Attention, visible(message).into_owned()),
-        CliEvent::Planned { .. } => return None,
+        CliEvent::Planned { .. } | CliEvent::ShadowsChanged { .. } => return None,
     };
     Some(sentence)
 }

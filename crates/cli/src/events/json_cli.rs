@@ -35,8 +35,8 @@ pub(super) fn fields(event: &CliEvent) -> Option<(&'static str, Value)> {
         CliEvent::Notice { code, message } => {
             ("notice", json!({ "code": code.as_str(), "message": message }))
         }
-        // What it brings is told by core's changes.
-        CliEvent::Planned { .. } => return None,
+        // What they bring is told as changes of servers.
+        CliEvent::Planned { .. } | CliEvent::ShadowsChanged { .. } => return None,
     };
     Some(fields)
 }

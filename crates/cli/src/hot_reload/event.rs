@@ -65,6 +65,12 @@ pub enum CliEvent {
         /// Every name that should be asked about now, sorted.
         servers: Vec<ServerName>,
     },
+    /// Other entries of these names wait or were rejected than before, above the ones that count. It says nothing by
+    /// itself: what is said about a connected server names them.
+    ShadowsChanged {
+        /// Sorted.
+        servers: Vec<ServerName>,
+    },
     /// Anything else a person should read once.
     Notice {
         /// Which.

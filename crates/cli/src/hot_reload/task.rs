@@ -17,14 +17,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Answer,
-    decisions::{Deriving, SessionDecisions},
+    decisions::Deriving,
     event::{CliEvent, NoticeCode},
     pass::Asked,
     target::{Files, Target},
     told::Told,
 };
 use crate::{
-    derive::Derived,
+    derive::{Derived, SessionDecision, SessionDecisions},
     settings::{Seen, Snapshot},
 };
 
@@ -113,7 +113,7 @@ impl<T: Target> Task<T> {
     /// Takes over what the session booted from; nothing is committed yet.
     pub(super) fn new(mut parts: Parts<T>, booted: &Snapshot) -> (Self, watch::Receiver<Arc<Derived>>) {
         let (told, events) = Told::booted(booted);
-        let at_boot = (parts.derive)(booted, &SessionDecisions::new(), None);
+        let at_boot = (parts.derive)(booted, &mut SessionDecisions::new(), None);
         let (derived, published) = watch::channel(Arc::new(at_boot));
         let task = Self {
             parts,
@@ -190,6 +190,7 @@ impl<T: Target> Task<T> {
                     Verdict::Approve => Decision::Approved,
                     Verdict::Reject => Decision::Rejected,
                 };
+                let decision = SessionDecision::new(decision, &self.parts.seen.borrow().snapshot);
                 self.decisions.insert((answer.server, answer.hash.to_string()), decision);
                 self.look(Extent::AsSet, done);
             }

@@ -122,3 +122,30 @@ fn a_name_cannot_smuggle_words_into_a_command() {
     assert_eq!(approve_command(&ServerName::from("a b"), "h"), "qwen mcp approve 'a b' --hash h");
     assert_eq!(approve_command(&ServerName::from("--all"), "h"), "qwen mcp approve --hash h -- --all");
 }
+
+#[test]
+fn a_broken_record_of_trust_is_what_has_to_be_mended() {
+    let mut record =
+        (*file(SourceId::TrustedFolders, "/home/u/.qwen/trustedFolders.json", json!({}), &[], 1)).clone();
+    record.content = Content::Folders(FolderRules::Unreadable);
+    let snapshot = Snapshot::default().with(std::sync::Arc::new(record));
+    let back = Background { snapshot: &snapshot, root: Path::new("/p") };
+    let words = of_refusal(&Refusal::UntrustedFolder, &ServerName::from("gh"), None, back);
+    assert_eq!(
+        (words.cause.unwrap().as_str(), words.next_step.unwrap().as_str()),
+        (
+            "/home/u/.qwen/trustedFolders.json could not be read, and without it no folder is trusted",
+            "mend /home/u/.qwen/trustedFolders.json, or move it away and run `qwen trust`"
+        )
+    );
+}
+
+#[test]
+fn no_command_is_named_for_an_entry_that_another_process_would_vouch_for() {
+    let snapshot = Snapshot::default();
+    let back = Background { snapshot: &snapshot, root: Path::new("/p") };
+    let mut row = fixtures::row("gh", Scope::Session);
+    row.approval = fixtures::row("gh", Scope::Project).approval;
+    let words = of_refusal(&Refusal::PendingApproval, &row.name, Some(&row), back);
+    assert!(!words.next_step.unwrap().contains("qwen mcp approve"));
+}

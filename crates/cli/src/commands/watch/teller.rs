@@ -3,7 +3,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use qwen_core::{McpEvent, ServerName, ServerStatus, Status, changes};
+use qwen_core::{McpEvent, Phase, ServerName, ServerStatus, Status, changes};
 
 use crate::{
     derive::Derived,
@@ -40,6 +40,7 @@ impl Teller {
                 self.status(&status, facts)
             }
             CliEvent::Planned { .. } => Vec::new(),
+            CliEvent::ShadowsChanged { servers } => self.connected(servers, facts),
             CliEvent::SettingsChanged { .. }
             | CliEvent::SettingsInvalid { .. }
             | CliEvent::SettingsRecovered { .. }
@@ -47,6 +48,19 @@ impl Teller {
             | CliEvent::PendingApprovalChanged { .. }
             | CliEvent::Notice { .. } => vec![Event::Cli(event)],
         }
+    }
+
+    /// The same servers once more, in the words that hold now; what is not connected says nothing about its shadow.
+    fn connected(&self, names: &[ServerName], facts: Facts<'_>) -> Vec<Event> {
+        let servers = names.iter().filter_map(|name| Some((name, self.told.servers.get(name)?)));
+        servers
+            .filter(|(_, status)| matches!(status.phase, Phase::Connected(_)))
+            .map(|(name, status)| Event::Server {
+                name: name.clone(),
+                status: Some(Arc::clone(status)),
+                words: words(name, Some(status), facts),
+            })
+            .collect()
     }
 
     /// There is a newer status. Whoever calls this has told everything that happened to files before it.
@@ -78,9 +92,10 @@ fn words(name: &ServerName, status: Option<&ServerStatus>, facts: Facts<'_>) -> 
 
 #[cfg(test)]
 mod tests {
-    use qwen_core::{CommitRecord, Phase, Refusal, Scope};
+    use qwen_core::{CommitRecord, Connected, Refusal, Scope};
 
     use super::*;
+    use crate::fixtures;
 
     fn status(generation: u64) -> Arc<Status> {
         let mut status = Status { observed: generation, ..Status::default() };
@@ -128,6 +143,40 @@ mod tests {
         let mut teller = Teller::default();
         assert_eq!(kinds(&teller.status(&status(1), facts)), ["reloaded", "server"]);
         assert!(teller.happened(planned(), facts).is_empty());
+    }
+
+    #[test]
+    fn a_connected_server_says_so_when_an_entry_begins_or_ends_to_wait_for_its_name() {
+        let (mut derived, snapshot) = (Derived::default(), Snapshot::default());
+        let mut told = (*status(1)).clone();
+        let mut server = (*told.servers["linter"]).clone();
+        server.phase = Phase::Connected(Connected {
+            pid: Some(1),
+            tools: 1,
+            prompts: 0,
+            resources: 0,
+            warnings: Vec::new(),
+        });
+        told.servers.insert(ServerName::from("github"), Arc::new(server));
+        let mut teller = Teller { told: Arc::new(told) };
+        let servers = vec![ServerName::from("github"), ServerName::from("linter")];
+        let mut causes = |derived: &Derived| {
+            let facts = Facts { derived, snapshot: &snapshot, root: Path::new("/p") };
+            let events = teller.happened(CliEvent::ShadowsChanged { servers: servers.clone() }, facts);
+            let causes: Vec<_> = events
+                .into_iter()
+                .map(|event| match event {
+                    Event::Server { name, words, .. } => (name.as_str().to_owned(), words.cause),
+                    other => panic!("{other:?}"),
+                })
+                .collect();
+            causes
+        };
+        derived.rows.insert(ServerName::from("github"), fixtures::shadowed("github"));
+        let cause = "shadowed by an unapproved entry in /p/.mcp.json:3".to_owned();
+        assert_eq!(causes(&derived), [("github".to_owned(), Some(cause))]);
+        derived.rows.clear();
+        assert_eq!(causes(&derived), [("github".to_owned(), None)]);
     }
 
     #[test]

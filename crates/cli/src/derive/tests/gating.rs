@@ -1,7 +1,7 @@
 //! Who may connect: bounds, lists, flags, folder trust, files that cannot be read.
 
 use qwen_approvals::Verdict;
-use qwen_core::{EnvPolicy, Scope, Wire};
+use qwen_core::{Decision, EnvPolicy, Scope, Wire};
 use serde_json::{Value, json};
 
 use super::{
@@ -260,4 +260,32 @@ fn the_gate_knows_rejected_from_undecided_and_the_time_of_a_decision() {
     assert!(approval.decided_at.as_ref().is_some_and(|time| time.contains('T')));
     assert_eq!(approval.hash.len(), 64);
     assert_eq!(derived.rows["y"].approval.as_ref().unwrap().decided_at, None);
+}
+
+#[test]
+fn a_decision_that_was_not_written_holds_until_the_record_says_something_newer() {
+    let site = gated();
+    let (mut running, derived) = site.start();
+    let about = |derived: &Derived, name: &str| {
+        (name.into(), derived.rows[name].approval.as_ref().unwrap().hash.clone())
+    };
+    let mut own = SessionDecisions::new();
+    for (name, decision) in [("x", Decision::Approved), ("y", Decision::Rejected)] {
+        own.insert(about(&derived, name), SessionDecision::new(decision, &running.snapshot));
+    }
+    let mut verdicts = |decide: Option<(&str, Verdict)>| {
+        if let Some((name, verdict)) = decide {
+            site.decide(&derived, name, verdict);
+        }
+        site.reload(&mut running, &derived);
+        running.launch.hear(&mut own, &running.snapshot);
+        site.verdicts(&site.reload(&mut running, &derived))
+    };
+    assert_eq!(verdicts(None), "x connect, y rejected");
+    // Somebody decides in another terminal: about `y` first, so that `x` still holds.
+    assert_eq!(verdicts(Some(("y", Verdict::Approve))), "x connect, y connect");
+    assert_eq!(verdicts(Some(("x", Verdict::Reject))), "x rejected, y connect");
+    // What was overruled does not come back when the record is empty again.
+    site.remove("home/.qwen/mcpApprovals.json");
+    assert_eq!(verdicts(None), "x pending_approval, y pending_approval");
 }

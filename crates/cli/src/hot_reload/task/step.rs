@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::{
     super::{
-        decisions::names,
+        decisions::{names, shadows_changed},
         event::{CliEvent, NoticeCode},
         pass::{Asked, Pass, narrow, plan_pass},
         target::Target,
@@ -31,7 +31,7 @@ impl<T: Target> Task<T> {
             self.tell(event);
         }
         let previous = Arc::clone(&self.derived.borrow());
-        let derived = Arc::new((self.parts.derive)(&seen.snapshot, &self.decisions, Some(&previous)));
+        let derived = Arc::new((self.parts.derive)(&seen.snapshot, &mut self.decisions, Some(&previous)));
         self.parts.files.set_debounce(derived.options.debounce);
         self.derived.send_replace(Arc::clone(&derived));
 
@@ -56,6 +56,10 @@ impl<T: Target> Task<T> {
             }
         }
         self.tell_held(is_held.then_some(next));
+        let servers = shadows_changed(&previous, &derived);
+        if !servers.is_empty() {
+            self.tell(CliEvent::ShadowsChanged { servers });
+        }
     }
 
     /// While a reload is under way nothing is held back.

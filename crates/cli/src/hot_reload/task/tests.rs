@@ -116,6 +116,10 @@ fn text(event: &CliEvent) -> String {
             let names: Vec<&str> = servers.iter().map(ServerName::as_str).collect();
             format!("pending {}", names.join(" ")).trim_end().to_owned()
         }
+        CliEvent::ShadowsChanged { servers } => {
+            let names: Vec<&str> = servers.iter().map(ServerName::as_str).collect();
+            format!("shadows {}", names.join(" "))
+        }
         CliEvent::Notice { code, .. } => format!("notice {}", code.as_str()),
     }
 }
@@ -284,7 +288,8 @@ async fn a_decision_that_cannot_be_written_holds_for_this_session_and_says_so() 
     bench.ask(|done| Request::Unsaved { answer, because: "write the file".to_owned(), done }).await.unwrap();
     assert_eq!(bench.told().await, ["notice decision-not-saved"]);
     let known = bench.decisions.lock().unwrap().clone();
-    assert_eq!(known, SessionDecisions::from([(("a".into(), hash.to_string()), Decision::Approved)]));
+    let known: Vec<_> = known.into_iter().map(|(about, own)| (about, own.decision)).collect();
+    assert_eq!(known, [(("a".into(), hash.to_string()), Decision::Approved)]);
 }
 
 #[tokio::test(start_paused = true)]
