@@ -15,7 +15,7 @@ use crate::{
     hide::hidden,
     output,
     row::{EntryPlace, ListRow, Outcome, last_words, list_row, now_unix_ms, tone_of},
-    text::{Cell, Paint, Tone, columns, visible},
+    text::{Cell, Paint, Tone, columns, count, visible},
 };
 
 /// The document of `mcp get --json`: a row of the list and what is behind it.
@@ -138,9 +138,9 @@ fn render(document: &GetDocument, warnings: &[String], paint: Paint) -> String {
         let path = path.as_deref().unwrap_or("--mcp-config");
         line.map_or_else(|| path.to_owned(), |line| format!("{path}:{line}"))
     };
-    let counts = [(row.tools, "tools"), (row.prompts, "prompts"), (row.resources, "resources")];
+    let counts = [(row.tools, "tool"), (row.prompts, "prompt"), (row.resources, "resource")];
     let counts: Vec<String> =
-        counts.iter().filter_map(|(count, what)| Some(format!("{} {what}", (*count)?))).collect();
+        counts.iter().filter_map(|(number, what)| Some(count((*number)?, what))).collect();
     let approval =
         row.approval.as_ref().map(|approval| format!("{}, hash {}", approval.decision, approval.hash));
     let facts = [
