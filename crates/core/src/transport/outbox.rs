@@ -14,6 +14,9 @@ use tokio_util::sync::CancellationToken;
 
 /// What may wait for a server that does not read.
 const MOST_BYTES: usize = 64 * 1024 * 1024;
+/// What a message costs beside its bytes, whoever waits for it included: a server that asks a lot and reads nothing
+/// makes us hold many small answers.
+const EACH: usize = 1024;
 
 /// Why a message did not reach the server.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -79,7 +82,7 @@ impl Outbox {
         mut line: Vec<u8>,
     ) -> impl Future<Output = Result<(), WriteError>> + Send + use<> {
         line.push(b'\n');
-        let size = line.len();
+        let size = cost(&line);
         let (done, written) = oneshot::channel();
         let refused = if self.waiting.fetch_add(size, Ordering::Relaxed) + size > MOST_BYTES {
             self.waiting.fetch_sub(size, Ordering::Relaxed);
@@ -102,6 +105,10 @@ impl Outbox {
     }
 }
 
+fn cost(line: &[u8]) -> usize {
+    line.len() + EACH
+}
+
 async fn write_all(
     mut input: impl AsyncWrite + Unpin,
     mut items: mpsc::UnboundedReceiver<Item>,
@@ -113,7 +120,7 @@ async fn write_all(
             input.flush().await
         }
         .await;
-        waiting.fetch_sub(line.len(), Ordering::Relaxed);
+        waiting.fetch_sub(cost(&line), Ordering::Relaxed);
         let broken = written.is_err();
         // Nobody may wait for it any more; that is theirs to decide.
         done.send(written.map_err(|error| WriteError::Broken(Arc::new(error)))).ok();
@@ -122,4 +129,20 @@ async fn write_all(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn many_small_messages_for_a_server_that_does_not_read_are_bounded_by_what_they_cost() {
+        let (input, _never_read) = tokio::io::duplex(1);
+        let outbox = Outbox::start(input, CancellationToken::new());
+        let taken = (0..MOST_BYTES).take_while(|_| outbox.push(Vec::new()).now_or_never().is_none()).count();
+        assert!(taken <= MOST_BYTES / EACH, "{taken}");
+        assert!(matches!(outbox.push(Vec::new()).await, Err(WriteError::Stuck)));
+    }
 }

@@ -19,6 +19,7 @@ use rmcp::{
 use tokio::{
     io::{AsyncRead, AsyncReadExt},
     sync::watch,
+    task::coop::consume_budget,
 };
 
 use super::{
@@ -69,6 +70,9 @@ impl<R: AsyncRead + Unpin + Send> StdioTransport<R> {
     /// Cancel-safe: whatever was read stays in the buffers.
     async fn next(&mut self) -> Result<ServerJsonRpcMessage, StreamEnd> {
         loop {
+            // What is buffered is there at once, so a flood of small lines would keep its thread for ever: every line
+            // counts like a read, and from time to time the others have their turn.
+            consume_budget().await;
             if let Some(message) = self.ready.pop_front() {
                 return Ok(message);
             }
@@ -190,6 +194,21 @@ mod tests {
         }
         assert_eq!((messages, transport.noise.load(Ordering::Relaxed)), (3, 3));
         assert_eq!(*ended.borrow(), Some(StreamEnd::Eof));
+    }
+
+    #[tokio::test]
+    async fn a_flood_of_small_lines_leaves_the_thread_to_others_from_time_to_time() {
+        for line in ["x\n", "\n"] {
+            let mut transport = transport(line.repeat(100_000).as_bytes());
+            assert!(futures::poll!(std::pin::pin!(transport.receive())).is_pending(), "{line:?}");
+            assert!(transport.receive().await.is_none(), "{line:?}");
+        }
+        let mut transport = transport("{\"id\":1,\"method\":\"ping\"}\n".repeat(1000).as_bytes());
+        let mut taken = 0;
+        while futures::poll!(std::pin::pin!(transport.receive())).is_ready() {
+            taken += 1;
+        }
+        assert!((1..1000).contains(&taken), "{taken}");
     }
 
     #[tokio::test]
