@@ -243,6 +243,20 @@ async fn a_call_on_a_server_that_is_closed_by_a_verdict_ends_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_drains_ends_at_once_when_the_program_does() {
+    let sandbox = Sandbox::new();
+    let config = one_server(&sandbox, LONG).await;
+    let running = call(&config, "slow", json!({ "ms": 60_000 }), CallOptions::default());
+    recorded(&sandbox, "a", "call", 1);
+    commit(&config, IndexMap::new()).await;
+    let bound = stated(Duration::from_secs(1));
+    tokio::time::timeout(bound, config.shutdown(LONG)).await.expect("no drain at the end");
+    let answer = running.await.unwrap();
+    assert!(matches!(answer, Err(UseError::Call(CallError::Interrupted))), "{answer:?}");
+    recorded(&sandbox, "a", "call-cancelled", 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_cancel_and_a_time_out_reach_the_server_and_the_late_answer_is_nobodys() {
     let sandbox = Sandbox::new();
     let config = one_server(&sandbox, Duration::from_millis(700)).await;

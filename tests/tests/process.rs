@@ -295,6 +295,25 @@ fn a_server_that_always_ends_right_after_its_handshake_is_parked_with_a_way_out_
 }
 
 #[test]
+fn a_server_that_ends_as_soon_as_it_answered_the_handshake_is_parked_too_and_never_said_not_to_have_answered()
+{
+    let sandbox = Sandbox::new();
+    let names = ["a", "b", "c", "d"];
+    let servers = names.map(|name| (name.to_owned(), sandbox.fake(name, &["--at", "ready", "exit 4"])));
+    sandbox.user_servers(&Value::Object(servers.into_iter().collect()));
+    let watch = sandbox.watch();
+    for name in names {
+        watch.wait_within(Duration::from_secs(90), "the crash loop to be named", |events| {
+            let newest = events.iter().rev().find(|event| event["server"] == name)?;
+            let said = newest["cause"].as_str().unwrap_or_default();
+            assert!(!said.contains("before it answered"), "{newest}");
+            said.contains("crash loop").then_some(())
+        });
+        assert_eq!(sandbox.spawns(name), 5);
+    }
+}
+
+#[test]
 fn a_server_that_answers_late_once_is_retried_without_anybody_doing_anything() {
     let sandbox = Sandbox::new();
     let once = sandbox.root().join("once");

@@ -41,7 +41,8 @@ pub struct OpenRequest {
     pub attempt: Attempt,
     /// The proof that the server may connect. It lives as long as the connection.
     pub admitted: Admitted,
-    /// Cancelled when the attempt is superseded: the open ends soon, with everything it started gone.
+    /// Cancelled when the attempt is superseded: the open ends soon, with everything it started gone. Once it is live,
+    /// cancelled when a call that its end waits for may go on no longer.
     pub cancel: CancellationToken,
     /// Where to report what happens later.
     pub events: mpsc::UnboundedSender<LinkEvent>,

@@ -62,7 +62,7 @@ pub(crate) struct Driver {
     connector: Arc<dyn Connector>,
     inputs: Inputs,
     started: Instant,
-    /// The way out of each attempt under way.
+    /// The way out of each attempt that has not ended: of its start, or of the calls that it is left to finish.
     attempts: HashMap<Attempt, CancellationToken>,
     answers: (mpsc::UnboundedSender<Answer>, mpsc::UnboundedReceiver<Answer>),
     events: (mpsc::UnboundedSender<LinkEvent>, mpsc::UnboundedReceiver<LinkEvent>),
@@ -168,7 +168,9 @@ impl Driver {
     fn answer(&mut self, answer: Answer) -> Vec<Effect<Lease>> {
         match answer {
             Answer::Opened(attempt, outcome) => {
-                self.attempts.remove(&attempt);
+                if outcome.is_err() {
+                    self.attempts.remove(&attempt);
+                }
                 let outcome = outcome.map(|lease| Opened {
                     pid: lease.pid,
                     inventory: Arc::clone(&lease.inventory),
@@ -176,7 +178,10 @@ impl Driver {
                 });
                 self.session.opened(attempt, outcome, self.now())
             }
-            Answer::Gone(attempt) => self.session.gone(attempt, self.now()),
+            Answer::Gone(attempt) => {
+                self.attempts.remove(&attempt);
+                self.session.gone(attempt, self.now())
+            }
         }
     }
 
@@ -208,7 +213,7 @@ impl Driver {
                         }
                     });
                 }
-                Effect::Abort(attempt) => {
+                Effect::Abort(attempt) | Effect::Interrupt(attempt) => {
                     if let Some(cancel) = self.attempts.get(&attempt) {
                         cancel.cancel();
                     }

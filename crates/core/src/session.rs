@@ -38,6 +38,8 @@ pub(crate) enum Effect<L> {
     Abort(Attempt),
     /// End the connection and answer with [`Session::gone`].
     Retire { attempt: Attempt, link: L, teardown: Teardown },
+    /// A call that was left to finish on a connection that is being ended may do so no longer.
+    Interrupt(Attempt),
 }
 
 /// An attempt whose process may still be there although nobody wants it.
@@ -286,7 +288,8 @@ impl<L> Session<L> {
     /// The program ends: everything is closed, in parallel.
     pub(crate) fn shut_down(&mut self, now: Time) -> Vec<Effect<L>> {
         let mut effects = Vec::new();
-        let names: Vec<_> = self.slots.keys().cloned().collect();
+        // Servers that left or changed may still be ending.
+        let names: BTreeSet<_> = self.slots.keys().chain(self.endings.keys()).cloned().collect();
         for name in names {
             self.close(&name, Teardown::Exit, now, &mut effects);
         }
@@ -358,8 +361,23 @@ impl<L> Session<L> {
     /// Ends a slot and forgets it.
     fn close(&mut self, name: &ServerName, teardown: Teardown, now: Time, effects: &mut Vec<Effect<L>>) {
         self.generations.superseded(name, now);
+        self.interrupt(name, teardown, now, effects);
         self.end_slot(name, teardown, now, effects);
         self.slots.remove(name);
+    }
+
+    /// What an edit left to finish ends at once where a verdict or the program's end follows.
+    fn interrupt(&mut self, name: &ServerName, why: Teardown, now: Time, effects: &mut Vec<Effect<L>>) {
+        match why {
+            Teardown::Verdict | Teardown::Exit => {}
+            Teardown::NeverLive | Teardown::Drain | Teardown::Lost => return,
+        }
+        for (attempt, ending) in self.endings.get_mut(name).into_iter().flatten() {
+            if ending.draining {
+                *ending = Ending { deadline: now.monotonic + Teardown::LADDER, draining: false };
+                effects.push(Effect::Interrupt(*attempt));
+            }
+        }
     }
 
     /// Ends whatever a slot has under way. It is left waiting for its end.

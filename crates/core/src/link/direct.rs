@@ -236,7 +236,8 @@ impl Conversation {
     ) -> Result<(Agreed, Offered), Failure> {
         let limit = spec.view.discovery_timeout.as_millis();
         let asker = Asker::new(self.service.peer().clone());
-        let shaken = timeout_at(deadline, shake(asker, client, negotiation(spec.wire()))).await;
+        let shaken =
+            timeout_at(deadline, shake(asker, client, negotiation(spec.wire()), &self.shook_hands)).await;
         let mut agreed = match shaken {
             Ok(Ok(agreed)) => agreed,
             Ok(Err(NoAgreement::Failed(mut failure))) => {
@@ -251,7 +252,6 @@ impl Conversation {
                 ));
             }
         };
-        self.shook_hands.store(true, Ordering::Relaxed);
         let instructions = agreed.instructions.take();
         match listing::all(&agreed.asker, agreed.offers, instructions, deadline).await {
             Ok(offered) => Ok((agreed, offered)),
@@ -271,7 +271,7 @@ impl Conversation {
     }
 
     fn go_live(self, request: OpenRequest, agreed: Agreed, offered: Offered, limit: Duration) -> Lease {
-        let OpenRequest { attempt, admitted, events, cancel: _ } = request;
+        let OpenRequest { attempt, admitted, events, cancel } = request;
         let calls = Arc::new(Calls::new(agreed.asker.clone(), self.vitals.secrets.clone()));
         let inventory = offered.inventory();
         let watcher = Watcher {
@@ -286,7 +286,7 @@ impl Conversation {
         };
         tokio::spawn(watcher.run());
         let pid = Some(self.process.pid());
-        Lease { pid, inventory, link: Box::new(Live::new(calls, self.process, admitted)) }
+        Lease { pid, inventory, link: Box::new(Live::new(calls, self.process, admitted, cancel)) }
     }
 
     /// The failure of a process that ended before it was ready.

@@ -1,6 +1,8 @@
 //! Do we and this server speak the same protocol? Owns the first exchange in both protocol eras and what it agreed on;
 //! knows no time limit, which is the caller's.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use rmcp::model::{MetaObject, RequestMetaObject};
 use serde_json::{Value, json};
 
@@ -51,11 +53,12 @@ pub(super) enum NoAgreement {
 }
 
 /// `initialize` first. A server that does not know it is asked once in the way of the newer era, unless the entry says
-/// otherwise.
+/// otherwise. `shook_hands` is set as soon as the server's answer makes sense: it may be gone before we said so.
 pub(super) async fn shake(
     asker: Asker,
     client: &Client,
     negotiation: VersionNegotiation,
+    shook_hands: &AtomicBool,
 ) -> Result<Agreed, NoAgreement> {
     let params = json!({
         "protocolVersion": OFFERED,
@@ -65,10 +68,15 @@ pub(super) async fn shake(
     match (asker.answer("initialize", Some(params), Abandoned::Silent).await, negotiation) {
         (Ok(result), _) => {
             let (offers, instructions) = agreed(&result)?;
+            shook_hands.store(true, Ordering::Relaxed);
             asker.notify("notifications/initialized").await.map_err(no_agreement)?;
             Ok(Agreed { asker, offers, instructions })
         }
-        (Err(error), VersionNegotiation::Auto) if error.is_unknown_method() => discover(asker, client).await,
+        (Err(error), VersionNegotiation::Auto) if error.is_unknown_method() => {
+            let agreed = discover(asker, client).await?;
+            shook_hands.store(true, Ordering::Relaxed);
+            Ok(agreed)
+        }
         (Err(error), VersionNegotiation::Auto | VersionNegotiation::Legacy) => Err(no_agreement(error)),
     }
 }

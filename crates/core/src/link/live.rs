@@ -9,6 +9,7 @@ use tokio::{
     sync::{mpsc, watch},
     time::{Instant, sleep_until, timeout},
 };
+use tokio_util::sync::CancellationToken;
 
 use super::{
     call::{Calls, LinkCaller, Phase},
@@ -41,6 +42,8 @@ pub(super) struct Live {
     process: ServerProcess,
     /// The proof that it may be open lives as long as it does.
     admitted: Admitted,
+    /// Cancelled when a call that a drain waits for may go on no longer.
+    hurry: CancellationToken,
 }
 
 /// Calls do not go on without the owner of their connection, however that went.
@@ -53,9 +56,14 @@ impl Drop for EndsCalls {
 }
 
 impl Live {
-    pub(super) fn new(calls: Arc<Calls>, process: ServerProcess, admitted: Admitted) -> Self {
+    pub(super) fn new(
+        calls: Arc<Calls>,
+        process: ServerProcess,
+        admitted: Admitted,
+        hurry: CancellationToken,
+    ) -> Self {
         process.mark_live();
-        Self { calls: EndsCalls(calls), process, admitted }
+        Self { calls: EndsCalls(calls), process, admitted, hurry }
     }
 
     async fn end(self, teardown: Teardown) {
@@ -64,7 +72,10 @@ impl Live {
             Teardown::Drain => {
                 calls.enter(Phase::Draining);
                 // Whatever still runs after that is interrupted.
-                timeout(Teardown::DRAIN, calls.quiet()).await.ok();
+                tokio::select! {
+                    () = self.hurry.cancelled() => {}
+                    _ = timeout(Teardown::DRAIN, calls.quiet()) => {}
+                }
             }
             Teardown::NeverLive | Teardown::Verdict | Teardown::Lost | Teardown::Exit => {}
         }

@@ -111,6 +111,7 @@ fn render(effects: &[Effect<Link>]) -> String {
         .map(|effect| match effect {
             Effect::Open { attempt, admitted } => format!("open {}#{}", admitted.name(), attempt.0),
             Effect::Abort(attempt) => format!("abort #{}", attempt.0),
+            Effect::Interrupt(attempt) => format!("interrupt #{}", attempt.0),
             Effect::Retire { attempt, link, teardown } => {
                 assert_eq!(attempt.0, *link, "a link belongs to its attempt");
                 format!("retire #{} {teardown:?}", attempt.0)
@@ -242,6 +243,24 @@ fn while_a_call_drains_its_server_says_so_and_waits_longer() {
     assert_eq!(*phase, Phase::Connecting(Connecting::WaitingForCall));
     assert_eq!(bench.due(Teardown::LADDER), "");
     assert_eq!(bench.due(Teardown::DRAIN), "open a#2");
+}
+
+#[test]
+fn a_call_that_drains_is_interrupted_by_a_verdict_and_by_the_end_of_the_program() {
+    for (edited, verdict) in [("a=y", "a=y !a"), ("a=y", "!a"), ("", "end")] {
+        let mut bench = Bench::new();
+        bench.want("a=x");
+        bench.opens(1);
+        bench.want(edited);
+        bench.session.draining(Attempt(1), bench.now);
+        let effects = match verdict {
+            "end" => render(&bench.session.shut_down(bench.now)),
+            _ => bench.want(verdict),
+        };
+        let expected = if verdict == "!a" { "" } else { "interrupt #1" };
+        assert_eq!(effects, expected, "{edited} then {verdict}");
+        assert_eq!(bench.gone(1), "");
+    }
 }
 
 #[test]

@@ -59,6 +59,9 @@ impl World {
                     assert!(self.asked.contains(&attempt), "only what is under way is given up");
                     self.aborted.insert(attempt);
                 }
+                Effect::Interrupt(attempt) => {
+                    assert!(self.ending.contains(&attempt), "only what is ending is interrupted");
+                }
                 Effect::Retire { attempt, .. } => {
                     self.retired.push(attempt);
                     self.live.retain(|live| *live != attempt);
