@@ -4,7 +4,7 @@
 use std::{collections::BTreeSet, fs, sync::LazyLock};
 
 use qwen_approvals::{Dialect as HashDialect, approval_hash};
-use qwen_cli::{Moment, Origin, SourceFile, SourceId, SourceSpec, read_source};
+use qwen_cli::{Moment, Origin, SourceId, SourceSpec, read_source};
 use qwen_settings_schema::{
     Dialect, Document, KeyPath, SettingsScope, changed_leaves, parse_entry, same_value, schema,
 };
@@ -13,22 +13,21 @@ use serde_json::Value;
 static FOLDER: LazyLock<tempfile::TempDir> =
     LazyLock::new(|| tempfile::tempdir().expect("a temporary folder"));
 
-const GOOD: &[u8] = br#"{ "mcp": { "allowed": ["a"] }, "mcpServers": { "a": { "command": "a" } } }"#;
+const GOOD: &str = r#"{ "mcp": { "allowed": ["a"] }, "mcpServers": { "a": { "command": "a" } } }"#;
 
 /// A file is read without a panic, in the same way each time, and a broken one leaves what was there.
 pub fn reader(bytes: &[u8]) {
+    let path = FOLDER.path().join("any");
+    // A new file each time: a file system may flush one that is truncated and written again.
+    drop(fs::remove_file(&path));
+    fs::write(&path, bytes).expect("the temporary folder is ours");
+
     for id in
         [SourceId::User, SourceId::McpJson, SourceId::UserEnv, SourceId::TrustedFolders, SourceId::Approvals]
     {
-        let path = FOLDER.path().join(format!("{id:?}"));
         let spec = SourceSpec { id, origin: Origin::File(path.clone()) };
-        let read = |bytes: &[u8], previous: Option<&SourceFile>, moment| {
-            fs::write(&path, bytes).expect("the temporary folder is ours");
-            read_source(&spec, previous, moment)
-        };
-
-        let first = read(bytes, None, Moment::Start);
-        let again = read(bytes, Some(&first), Moment::Reload);
+        let first = read_source(&spec, None, Moment::Start);
+        let again = read_source(&spec, Some(&first), Moment::Reload);
         assert_eq!(first.digest, again.digest);
         if first.broken.is_none() {
             assert_eq!(first.root, again.root, "the same bytes mean the same");
@@ -39,8 +38,9 @@ pub fn reader(bytes: &[u8]) {
         }
 
         if matches!(id, SourceId::User | SourceId::McpJson) {
-            let good = read(GOOD, None, Moment::Start);
-            let after = read(bytes, Some(&good), Moment::Reload);
+            let good = SourceSpec { id, origin: Origin::Inline(GOOD.to_owned()) };
+            let good = read_source(&good, None, Moment::Start);
+            let after = read_source(&spec, Some(&good), Moment::Reload);
             if after.broken.is_some() {
                 assert_eq!(after.root, good.root, "a broken file changes nothing");
             }
