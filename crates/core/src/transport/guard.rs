@@ -8,7 +8,6 @@
 use std::{
     collections::HashMap,
     io::{self, Write},
-    net::Shutdown,
     os::unix::net::UnixStream,
     path::{Path, PathBuf},
     process::Child,
@@ -16,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use super::{guard_process::GUARD_WORD, spawn::spawn_guard};
 
@@ -42,6 +41,8 @@ struct State {
     groups: HashMap<Pid, Start>,
     starts: u64,
     line: Option<Arc<UnixStream>>,
+    /// The guard process at the other end of the line.
+    process: Option<Pid>,
     /// Counts guard processes, so that the end of an old one is not taken for the end of its successor.
     number: u64,
     short_lives: u32,
@@ -111,11 +112,14 @@ impl Guard {
         lock(&self.0.state).line.is_some()
     }
 
-    /// Begins a start.
-    pub(super) fn line(&self) -> Line {
+    /// Begins a start. Where the guard process went away for good another one is tried first.
+    pub(super) fn line(&self) -> io::Result<Line> {
         let mut state = lock(&self.0.state);
+        if state.line.is_none() {
+            start_process(&self.0, &mut state)?;
+        }
         state.starts += 1;
-        Line { start: Start(state.starts), stream: state.line.clone() }
+        Ok(Line { start: Start(state.starts), stream: state.line.clone() })
     }
 
     /// Makes sure that a guard process listens, after a child found that none does.
@@ -153,12 +157,22 @@ impl Guard {
 }
 
 impl State {
-    /// Never blocks. A guard that does not read is as good as dead: hanging up lets its supervisor start another.
+    /// Never blocks. A guard that does not read is as good as dead: its end lets its supervisor start another, and
+    /// other errors say that it ended already.
     fn tell(&mut self, text: &str) {
         let Some(line) = &self.line else { return };
-        if (&**line).write_all(text.as_bytes()).is_err() {
-            // An error says that it is hung up already.
-            line.shutdown(Shutdown::Both).ok();
+        if (&**line).write_all(text.as_bytes()).is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+        {
+            self.kill_process();
+        }
+    }
+
+    /// Ends the guard process so that it cannot act: were its line only closed, it would take that for our own end and
+    /// kill every server as soon as it reads again.
+    fn kill_process(&self) {
+        if let Some(process) = self.process {
+            // An error says that it is gone.
+            kill_process(process, Signal::KILL).ok();
         }
     }
 }
@@ -179,7 +193,11 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
 fn start_process(inner: &Arc<Inner>, state: &mut State) -> io::Result<()> {
     let Some(exe) = &inner.exe else { return Ok(()) };
     let (line, child) = connect(exe)?;
+    if state.line.is_some() {
+        state.kill_process();
+    }
     state.line = Some(Arc::new(line));
+    state.process = Pid::from_raw(child.id().cast_signed());
     state.number += 1;
     let number = state.number;
     let known: String = state.groups.iter().map(|(group, start)| added(*group, *start)).collect();
@@ -209,9 +227,10 @@ fn supervise(inner: &Weak<Inner>, number: u64, mut child: Child) {
         return;
     }
     state.line = None;
+    state.process = None;
     state.short_lives = if started.elapsed() < SHORT_LIFE { state.short_lives + 1 } else { 0 };
     if state.short_lives >= SHORT_LIVES {
-        tracing::error!("the guard process keeps ending; no server is started until it can run");
+        tracing::error!("the guard process keeps ending; it is tried again when a server is to be started");
         return;
     }
     tracing::warn!(ended = ?ended.ok(), "the guard process ended; starting another");

@@ -41,13 +41,13 @@ pub(crate) struct Spawned {
 /// # Errors
 /// What the operating system says, or that the guard cannot be reached: an unguarded server is never started.
 pub(crate) fn spawn_server(launch: &Launch, guard: &Guard) -> io::Result<Spawned> {
-    let line = guard.line();
+    let line = guard.line()?;
     match try_spawn(launch, guard, &line) {
         Err(error)
             if error.kind() == io::ErrorKind::BrokenPipe || error.kind() == io::ErrorKind::WouldBlock =>
         {
             guard.revive(&line)?;
-            try_spawn(launch, guard, &guard.line())
+            try_spawn(launch, guard, &guard.line()?)
         }
         spawned => spawned,
     }

@@ -125,3 +125,44 @@ async fn a_guard_is_deaf_to_polite_signals_and_ends_with_its_owner() {
     drop(guard);
     until(GONE, || guards_of(own).is_empty()).await;
 }
+
+#[tokio::test]
+async fn a_guard_that_stops_reading_is_replaced_and_costs_no_server() {
+    let guard = Guard::start(exe().into()).unwrap();
+    let connector = connector_with(guard.clone());
+    let kept = Server::scripted("plain");
+    let opened = open_on(&connector, &kept, Default::default()).await.unwrap();
+    let [stopped] = guards_of(std::process::id())[..] else { panic!() };
+    let process = rustix::process::Pid::from_raw(i32::try_from(stopped).unwrap()).unwrap();
+    rustix::process::kill_process(process, rustix::process::Signal::STOP).unwrap();
+    // Each start and end is told until no more fits on the way to the guard.
+    for _ in 0..2000 {
+        if guards_of(std::process::id()) != [stopped] {
+            break;
+        }
+        let server = Server::scripted("plain");
+        let opened = open_on(&connector, &server, Default::default()).await.unwrap();
+        opened.lease.link.retire(Teardown::NeverLive).await;
+    }
+    // Where it still is it goes on now, and may act on what it takes for our end.
+    rustix::process::kill_process(process, rustix::process::Signal::CONT).ok();
+    until(GONE, || matches!(guards_of(std::process::id())[..], [other] if other != stopped)).await;
+    assert_eq!(kept.processes().len(), 1);
+    opened.lease.link.retire(Teardown::Exit).await;
+}
+
+#[tokio::test]
+async fn a_guard_that_was_given_up_is_tried_again_before_a_server_starts_without_it() {
+    let guard = Guard::start(exe().into()).unwrap();
+    for _ in 0..20 {
+        until(GONE, || guards_of(std::process::id()).len() == 1 || !guard.is_watching()).await;
+        let Some(process) = guards_of(std::process::id()).first().copied() else { break };
+        kill(process);
+        until(GONE, || !guards_of(std::process::id()).contains(&process)).await;
+    }
+    until(GONE, || !guard.is_watching()).await;
+    let server = Server::scripted("plain");
+    let opened = open_on(&connector_with(guard.clone()), &server, Default::default()).await.unwrap();
+    assert!(guard.is_watching());
+    opened.lease.link.retire(Teardown::Exit).await;
+}
