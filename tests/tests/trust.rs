@@ -307,7 +307,7 @@ fn what_runs_is_always_what_was_approved_also_when_it_changes_at_once() {
     sandbox.project_servers(&entry("start"));
     let watch = sandbox.watch();
     watch.ready();
-    for n in 0..100 {
+    for n in 0..200 {
         sandbox.project_servers(&entry(&format!("shown{n}")));
         let hash = hash_of(&sandbox, "a");
         std::thread::scope(|scope| {
