@@ -159,8 +159,10 @@ fn files_and_folders_that_come_after_the_start_are_seen_and_so_is_their_second_c
 
 /// Milliseconds since midnight of an event's `YYYY-MM-DDTHH:MM:SS.mmmZ`.
 fn time_of_day_ms(event: &Value) -> u64 {
-    let time = event["time"].as_str().unwrap();
-    let part = |range: std::ops::Range<usize>| time[range].parse::<u64>().unwrap();
+    let time = event["time"].as_str().unwrap_or_default();
+    let part = |range: std::ops::Range<usize>| {
+        time.get(range).and_then(|digits| digits.parse::<u64>().ok()).unwrap_or_default()
+    };
     ((part(11..13) * 60 + part(14..16)) * 60 + part(17..19)) * 1000 + part(20..23)
 }
 

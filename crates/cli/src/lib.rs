@@ -30,8 +30,8 @@ use clap::Parser as _;
 
 pub use derive::{
     ApproveMcp, AutoReload, Derived, Fixed, Flags, FolderQuestion, GatedEntry, Held, Launch, Loser, Options,
-    Promptable, ReadVariable, Row, RowApproval, Screen, ServerSources, ShadowedBy, Source, Transport,
-    VariableState, WatchMode, Written, Yolo, derive,
+    Promptable, ReadVariable, Row, RowApproval, Screen, ServerSources, SessionDecision, SessionDecisions,
+    ShadowedBy, Source, Transport, VariableState, WatchMode, Written, Yolo, derive,
 };
 pub use hot_reload::{
     Answer, ChangeKind, CliEvent, Counts, HotReload, HotReloadOptions, NoticeCode, SettingsChange,

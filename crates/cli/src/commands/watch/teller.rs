@@ -165,9 +165,9 @@ mod tests {
             let events = teller.happened(CliEvent::ShadowsChanged { servers: servers.clone() }, facts);
             let causes: Vec<_> = events
                 .into_iter()
-                .map(|event| match event {
-                    Event::Server { name, words, .. } => (name.as_str().to_owned(), words.cause),
-                    other => panic!("{other:?}"),
+                .map(|event| {
+                    let Event::Server { name, words, .. } = event else { panic!("{event:?}") };
+                    (name.as_str().to_owned(), words.cause)
                 })
                 .collect();
             causes
