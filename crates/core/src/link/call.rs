@@ -13,6 +13,7 @@ use tokio::{
 use super::{
     peer::{AskError, Asker, Question},
     tap::{CANCELLED, Notice, NoticeTo},
+    vitals::REASON,
 };
 use crate::{
     connector::{CallError, CallLimits, Caller},
@@ -20,8 +21,6 @@ use crate::{
     mask::mask_text,
 };
 
-/// How long a call whose write failed waits for the better reason that the connection's end brings.
-const REASON: Duration = Duration::from_millis(500);
 /// A limit that cannot be added to a clock is none.
 const FOREVER: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
 

@@ -26,7 +26,7 @@ use super::{
     peer::{Answers, Asker},
     permits::{Permits, Ticket},
     tap::{Changes, Tap},
-    vitals::Vitals,
+    vitals::{REASON, Vitals},
 };
 use crate::{
     connector::{Connector, Lease, OpenRequest, ProcessEnv, Teardown},
@@ -264,7 +264,7 @@ impl Conversation {
 
     /// A write failed: the reason for that is on its way.
     async fn reason(&self, why: String) -> Failure {
-        match timeout(GIVEN_UP, self.vitals.lost()).await {
+        match timeout(REASON, self.vitals.lost()).await {
             Ok(failure) => self.ended(failure),
             Err(_) => Failure::new(FailureKind::StreamClosed, why),
         }

@@ -20,6 +20,8 @@ use crate::{
 const EXIT: Duration = Duration::from_secs(1);
 /// What a process sent before it ended may still be on its way.
 const LAST_WORDS: Duration = Duration::from_millis(100);
+/// Whoever knows only that a connection is gone waits so long for the reason; it is on its way within both of the above.
+pub(super) const REASON: Duration = Duration::from_millis(1500);
 
 /// Everything that tells of a connection's end.
 #[derive(Clone, Debug)]
