@@ -1,6 +1,8 @@
 //! Values that several tests of this crate start from. Built by hand, so that the tests of what is shown do not depend
 //! on how files are read.
 
+mod states;
+
 use std::{path::PathBuf, sync::Arc};
 
 use qwen_core::{
@@ -9,6 +11,7 @@ use qwen_core::{
 };
 use serde_json::{Value, json};
 
+pub(crate) use self::states::{WHEN, background, every_state, file, restricting_files};
 use crate::derive::{Loser, Promptable, Row, RowApproval, ShadowedBy, Source, Transport, Written};
 
 /// 64 hex digits.

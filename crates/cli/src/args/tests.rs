@@ -57,41 +57,29 @@ fn commands_that_need_one_of_two_things_refuse_none_and_both() {
     }
 }
 
+/// Every command below this one, with the words that name it.
+fn all_below(command: &clap::Command, path: &str, found: &mut Vec<(String, clap::Command)>) {
+    found.push((path.to_owned(), command.clone()));
+    for below in command.get_subcommands().filter(|below| below.get_name() != "help") {
+        all_below(below, &format!("{path} {}", below.get_name()), found);
+    }
+}
+
 #[test]
-fn help_reads_well_at_eighty_columns() {
-    let mut text = String::new();
+fn help_of_every_command_reads_well_at_eighty_columns() {
     let mut root = Cli::command().term_width(80);
     root.build();
-    for path in [
-        &[][..],
-        &["mcp"],
-        &["mcp", "watch"],
-        &["mcp", "list"],
-        &["mcp", "plan"],
-        &["mcp", "approve"],
-        &["mcp", "approvals", "revoke"],
-        &["mcp", "reconnect"],
-        &["mcp", "get"],
-        &["mcp", "tools"],
-        &["mcp", "call"],
-        &["mcp", "add"],
-        &["mcp", "add-json"],
-        &["mcp", "remove"],
-        &["mcp", "enable"],
-        &["mcp", "disable"],
-        &["settings", "check"],
-        &["settings", "show"],
-        &["trust"],
-        &["demo"],
-        &["demo-server"],
-        &["completions"],
-        &["man"],
-    ] {
-        let mut command = root.clone();
-        for word in path {
-            command = command.find_subcommand(word).unwrap().clone();
+    let mut commands = Vec::new();
+    all_below(&root, "qwen", &mut commands);
+    for (path, mut command) in commands {
+        let texts =
+            [("h", command.render_help().to_string()), ("help", command.render_long_help().to_string())];
+        for (flag, text) in texts {
+            let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
+            assert!(widest <= 80, "{path}: {widest} columns\n{text}");
+            insta::with_settings!({ snapshot_suffix => path.replace(' ', "_") }, {
+                insta::assert_snapshot!(flag, text);
+            });
         }
-        text.push_str(&format!("--- qwen {} -h\n{}\n", path.join(" "), command.render_help()));
     }
-    insta::assert_snapshot!(text);
 }

@@ -191,3 +191,22 @@ impl Deciding<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_decision_is_told_for_people_and_for_programs() {
+        let row = |status, path: Option<&str>, line| DecidedRow {
+            server: "gh".to_owned(),
+            status,
+            hash: crate::fixtures::HASH.to_owned(),
+            path: path.map(str::to_owned),
+            line,
+        };
+        let done = [row("approved", Some("/p/.mcp.json"), Some(3)), row("rejected", None, None)];
+        insta::assert_snapshot!("text", done.iter().map(line).collect::<String>());
+        insta::assert_json_snapshot!("json", done);
+    }
+}

@@ -111,7 +111,9 @@ fn owners(app: &App, derived: &Derived, asked: &Asked) -> Result<BTreeSet<Server
         }
     }
     match refused {
-        Some((name, refusal)) if owners.is_empty() => Err(Problem::refused(app, derived, name, &refusal)),
+        Some((name, refusal)) if owners.is_empty() => {
+            Err(Problem::refused(app.background(), derived, name, &refusal))
+        }
         Some(_) | None if !owners.is_empty() => Ok(owners),
         Some(_) | None => Err(Problem {
             next_step: Some("`qwen mcp tools` lists every name".to_owned()),
@@ -133,7 +135,7 @@ fn missing(app: &App, derived: &Derived, asked: &Asked, status: &Status, core: &
         }
     };
     let unavailable = reason.unwrap_or_else(|| asked.not_offered(status));
-    let problem = Problem::unavailable(app, derived, &unavailable);
+    let problem = Problem::unavailable(app.background(), derived, &unavailable);
     Problem { message: format!("{} is not there: {}", asked.shown(), problem.message), ..problem }
 }
 
@@ -163,7 +165,7 @@ async fn use_tool(
         }
     };
     answer.map_err(|error| match error {
-        UseError::Unavailable(unavailable) => Problem::unavailable(app, derived, &unavailable),
+        UseError::Unavailable(unavailable) => Problem::unavailable(app.background(), derived, &unavailable),
         UseError::Call(error) => Problem::of_call(&error, &tool.server),
     })
 }
@@ -188,7 +190,11 @@ fn tell(app: &App, result: &Value, form: Form) -> Exit {
             Err(error) => return output::fail(&error, Exit::Failed),
         },
     }
-    // What a tool says is an error is one, however it is printed.
+    exit_of(result)
+}
+
+/// What a tool says is an error is one, however it is printed.
+fn exit_of(result: &Value) -> Exit {
     match result.get("isError").and_then(Value::as_bool) {
         Some(true) => Exit::Failed,
         Some(false) | None => Exit::Ok,

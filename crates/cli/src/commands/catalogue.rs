@@ -113,7 +113,7 @@ fn asked(app: &App, derived: &Derived, args: &CatalogueArgs) -> Result<BTreeSet<
             }
             match admitted(&name) {
                 Ok(_) => Ok(BTreeSet::from([name])),
-                Err(refusal) => Err(Problem::refused(app, derived, &name, &refusal)),
+                Err(refusal) => Err(Problem::refused(app.background(), derived, &name, &refusal)),
             }
         }
     }
@@ -125,9 +125,9 @@ fn problems(app: &App, derived: &Derived, status: &Status, limit: Duration) -> V
         .iter()
         .filter_map(|(name, server)| match final_phase(&server.phase, limit) {
             Phase::Connected(_) => None,
-            Phase::Refused(refusal) => Some(Problem::refused(app, derived, name, &refusal)),
+            Phase::Refused(refusal) => Some(Problem::refused(app.background(), derived, name, &refusal)),
             phase @ (Phase::Connecting(_) | Phase::Failed { .. }) => {
-                Some(Problem::not_connected(app, derived, name, &phase))
+                Some(Problem::not_connected(app.background(), derived, name, &phase))
             }
         })
         .collect()

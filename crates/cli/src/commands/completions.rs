@@ -31,15 +31,9 @@ pub(crate) fn answer_if_asked() {
 
 /// Prints the script that makes a shell ask.
 pub(crate) fn run(args: &CompletionsArgs) -> Exit {
-    let name = args.shell.to_string();
-    let mut script = Vec::new();
-    let written = match Shells::builtins().completer(&name) {
-        Some(shell) => shell.write_registration(ASKED, "qwen", "qwen", "qwen", &mut script),
-        None => Err(io::Error::new(io::ErrorKind::Unsupported, "there is no completion for this shell")),
-    };
-    match written {
-        Ok(()) => {
-            output::print(&String::from_utf8_lossy(&script));
+    match script(&args.shell.to_string()) {
+        Ok(script) => {
+            output::print(&script);
             Exit::Ok
         }
         Err(error) => {
@@ -47,6 +41,17 @@ pub(crate) fn run(args: &CompletionsArgs) -> Exit {
             Exit::Failed
         }
     }
+}
+
+fn script(shell: &str) -> io::Result<String> {
+    let mut script = Vec::new();
+    match Shells::builtins().completer(shell) {
+        Some(shell) => shell.write_registration(ASKED, "qwen", "qwen", "qwen", &mut script)?,
+        None => {
+            return Err(io::Error::new(io::ErrorKind::Unsupported, "there is no completion for this shell"));
+        }
+    }
+    Ok(String::from_utf8_lossy(&script).into_owned())
 }
 
 /// The servers of this folder whose names begin with what was typed.
@@ -62,4 +67,21 @@ pub(crate) fn server_names(typed: &OsStr) -> Vec<CompletionCandidate> {
             CompletionCandidate::new(row.name.as_str()).help(about)
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::ValueEnum as _;
+
+    use super::*;
+    use clap_complete::Shell;
+
+    #[test]
+    fn each_shell_has_a_script_that_asks_this_command() {
+        for shell in Shell::value_variants() {
+            insta::with_settings!({ snapshot_suffix => shell.to_string() }, {
+                insta::assert_snapshot!("script", script(&shell.to_string()).unwrap());
+            });
+        }
+    }
 }

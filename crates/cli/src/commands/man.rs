@@ -90,6 +90,15 @@ mod tests {
     }
 
     #[test]
+    fn a_page_says_what_help_says() {
+        let mut root = Cli::command();
+        root.build();
+        let words = ["mcp", "plan"].map(str::to_owned);
+        let page = page(find(&root, &words).unwrap()).unwrap();
+        insta::assert_snapshot!(String::from_utf8(page).unwrap());
+    }
+
+    #[test]
     fn a_command_that_does_not_exist_has_none() {
         let mut root = Cli::command();
         root.build();

@@ -14,7 +14,7 @@ use crate::{
     output,
     row::last_words,
     text::{count, visible},
-    words::{Words, of_phase, of_refusal},
+    words::{Background, Words, of_phase, of_refusal},
 };
 
 /// Tries one server, or all.
@@ -34,7 +34,7 @@ pub(crate) fn run(global: &Global, args: &ReconnectArgs) -> Exit {
     };
     let (admitted, refused) = sorted(&app, &derived, names);
     for (name, refusal) in &refused {
-        output::print(&refused_line(&app, &derived, name, refusal));
+        output::print(&refused_line(&derived, name, refusal, app.background()));
     }
     if admitted.servers.is_empty() {
         return if refused.is_empty() || args.all { Exit::Ok } else { Exit::Blocked };
@@ -77,30 +77,16 @@ fn longest(desired: &Desired) -> Duration {
     limits.max().unwrap_or(View::STDIO_DISCOVERY)
 }
 
-fn refused_line(app: &App, derived: &Derived, name: &ServerName, refusal: &Refusal) -> String {
-    let words = of_refusal(refusal, name, derived.rows.get(name), app.background());
+fn refused_line(derived: &Derived, name: &ServerName, refusal: &Refusal, back: Background<'_>) -> String {
+    let words = of_refusal(refusal, name, derived.rows.get(name), back);
     sentence(&format!("{} was not tried", visible(name.as_str())), words)
 }
 
 fn report(app: &App, derived: &Derived, probed: &BTreeMap<ServerName, Probed>, total: usize) -> Exit {
-    let mut connected = 0;
     for (name, probed) in probed {
-        let shown = visible(name.as_str());
-        let words = of_phase(&probed.phase, name, derived.rows.get(name), app.background());
-        output::print(&match &probed.phase {
-            Phase::Connected(found) => {
-                connected += 1;
-                format!("✓ {shown} connects, with {}\n", count(found.tools, "tool"))
-            }
-            Phase::Failed { failure, .. } => {
-                let told = last_words(failure.stderr_tail.as_deref()).map(|line| format!("    {line}\n"));
-                sentence(&format!("✗ {shown} does not connect"), words) + &told.collect::<String>()
-            }
-            Phase::Connecting(_) | Phase::Refused(_) => {
-                sentence(&format!("✗ {shown} does not connect"), words)
-            }
-        });
+        output::print(&tried_line(derived, name, &probed.phase, app.background()));
     }
+    let connected = probed.values().filter(|probed| matches!(probed.phase, Phase::Connected(_))).count();
     if total > 1 {
         output::print(&format!("{connected} of {total} connected\n"));
     }
@@ -110,8 +96,45 @@ fn report(app: &App, derived: &Derived, probed: &BTreeMap<ServerName, Probed>, t
     if connected == total { Exit::Ok } else { Exit::ServersFailed }
 }
 
+fn tried_line(derived: &Derived, name: &ServerName, phase: &Phase, back: Background<'_>) -> String {
+    let shown = visible(name.as_str());
+    let words = of_phase(phase, name, derived.rows.get(name), back);
+    match phase {
+        Phase::Connected(found) => format!("✓ {shown} connects, with {}\n", count(found.tools, "tool")),
+        Phase::Failed { failure, .. } => {
+            let told = last_words(failure.stderr_tail.as_deref()).map(|line| format!("    {line}\n"));
+            sentence(&format!("✗ {shown} does not connect"), words) + &told.collect::<String>()
+        }
+        Phase::Connecting(_) | Phase::Refused(_) => sentence(&format!("✗ {shown} does not connect"), words),
+    }
+}
+
 fn sentence(start: &str, words: Words) -> String {
     let cause = words.cause.map(|cause| format!(": {}", visible(&cause))).unwrap_or_default();
     let step = words.next_step.map(|step| format!("\n    next: {}", visible(&step))).unwrap_or_default();
     format!("{start}{cause}{step}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures;
+
+    #[test]
+    fn each_state_is_answered_with_what_was_tried_or_why_it_was_not() {
+        let snapshot = fixtures::restricting_files();
+        let back = fixtures::background(&snapshot);
+        let mut text = String::new();
+        for shown in fixtures::every_state() {
+            let name = shown.row.name.clone();
+            let mut derived = Derived::default();
+            derived.rows.insert(name.clone(), shown.row.clone());
+            let line = match shown.refusal() {
+                Some(refusal) => refused_line(&derived, &name, refusal, back),
+                None => tried_line(&derived, &name, &shown.phase, back),
+            };
+            text.push_str(&format!("--- {}\n{line}", shown.label));
+        }
+        insta::assert_snapshot!(text);
+    }
 }

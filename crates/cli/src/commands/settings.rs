@@ -167,6 +167,8 @@ mod tests {
     fn a_check_ends_with_how_much_it_found() {
         let found = [problem("/u.json", Severity::Error), problem("/u.json", Severity::Warning)];
         insta::assert_snapshot!(render_check(&found, 6, Paint::Plain));
+        let diagnostics = found.iter().map(CheckedDiagnostic::new).collect();
+        insta::assert_json_snapshot!(CheckDocument { diagnostics });
         insta::assert_snapshot!(render_check(&[], 1, Paint::Plain), @"1 source looked at: 0 errors, 0 warnings");
     }
 }

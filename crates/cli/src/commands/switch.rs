@@ -11,11 +11,11 @@ use super::{
 use crate::{
     app::App,
     args::{EditScope, Global, SwitchArgs},
-    derive::Screen,
+    derive::{Row, Screen},
     exit::Exit,
     output,
     settings::edit::{add_to_list, change_file, line_of, remove_entry, remove_from_list, root_of},
-    words,
+    words::{self, Background},
 };
 
 const EXCLUDED: [&str; 2] = ["mcp", "excluded"];
@@ -146,7 +146,12 @@ fn still_held(app: &App, edited: &mut Edited) {
     let name = ServerName::from(edited.server.as_str());
     let Some(row) = derived.rows.get(&name) else { return };
     let Err(refusal) = admit_one(&derived.desired(), app.bound(), &name) else { return };
-    let words = words::of_refusal(&refusal, &name, Some(row), app.background());
+    held(edited, row, refusal, app.background());
+}
+
+/// Puts what holds it into the answer.
+fn held(edited: &mut Edited, row: &Row, refusal: Refusal, back: Background<'_>) {
+    let words = words::of_refusal(&refusal, &row.name, Some(row), back);
     edited.cause = words.cause;
     edited.next_step = words.next_step;
     edited.hash = match refusal {
@@ -160,4 +165,38 @@ fn still_held(app: &App, edited: &mut Edited) {
         | Refusal::Disabled
         | Refusal::Invalid { .. } => None,
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use qwen_core::Scope;
+    use qwen_settings_schema::Dialect;
+
+    use super::*;
+    use crate::{
+        commands::target::render,
+        fixtures,
+        settings::{SourceId, edit::NewFile},
+    };
+
+    #[test]
+    fn who_is_enabled_and_still_held_is_told_by_what() {
+        let snapshot = fixtures::restricting_files();
+        let target = Target {
+            scope: Scope::User,
+            source: SourceId::User,
+            path: "/home/u/.qwen/settings.json".into(),
+            new_file: NewFile::Private,
+            dialect: Dialect::Settings,
+        };
+        for shown in fixtures::every_state() {
+            let Some(refusal) = shown.refusal().cloned() else { continue };
+            let mut edited = Edited::new("gh", Done::Enabled, &target);
+            held(&mut edited, &shown.row, refusal, fixtures::background(&snapshot));
+            insta::with_settings!({ snapshot_suffix => shown.label }, {
+                insta::assert_snapshot!("text", render(&edited));
+                insta::assert_json_snapshot!("json", edited);
+            });
+        }
+    }
 }

@@ -216,6 +216,7 @@ mod tests {
             render(&edited),
             "added x to /p/.mcp.json:3\n    `timeot`: unknown\n    it does not connect: awaits approval\n    next: run `qwen mcp approve x`\n"
         );
+        insta::assert_json_snapshot!(edited);
         let lines = [Done::Replaced, Done::Removed, Done::Enabled, Done::Disabled, Done::Unchanged]
             .map(|done| render(&Edited::new("x\u{1b}", done, &target())));
         insta::assert_snapshot!(lines.concat(), @r"

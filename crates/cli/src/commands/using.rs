@@ -3,15 +3,14 @@
 
 use qwen_core::{CallError, Phase, Refusal, ServerName, Unavailable};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
-    app::App,
     derive::Derived,
     exit::Exit,
     output,
     text::visible,
-    words::{self, Words},
+    words::{self, Background, Words},
 };
 
 /// Why something cannot be used.
@@ -76,24 +75,33 @@ impl Problem {
     }
 
     /// The gate refuses the server.
-    pub(super) fn refused(app: &App, derived: &Derived, server: &ServerName, refusal: &Refusal) -> Self {
-        let Words { cause, next_step } =
-            words::of_refusal(refusal, server, derived.rows.get(server), app.background());
+    pub(super) fn refused(
+        back: Background<'_>,
+        derived: &Derived,
+        server: &ServerName,
+        refusal: &Refusal,
+    ) -> Self {
+        let Words { cause, next_step } = words::of_refusal(refusal, server, derived.rows.get(server), back);
         let cause = cause.unwrap_or_else(|| refusal.as_str().to_owned());
         let message = format!("the server {} may not connect: {cause}", visible(server.as_str()));
         Self::new(refusal.as_str(), message, ExitOf::Blocked).about(server, next_step)
     }
 
     /// The server was admitted and is not connected.
-    pub(super) fn not_connected(app: &App, derived: &Derived, server: &ServerName, phase: &Phase) -> Self {
-        let words = words::of_phase(phase, server, derived.rows.get(server), app.background());
+    pub(super) fn not_connected(
+        back: Background<'_>,
+        derived: &Derived,
+        server: &ServerName,
+        phase: &Phase,
+    ) -> Self {
+        let words = words::of_phase(phase, server, derived.rows.get(server), back);
         let cause = words.cause.unwrap_or_default();
         let message = format!("the server {} could not be connected: {cause}", visible(server.as_str()));
         Self::new(phase.state().as_str(), message, ExitOf::ServersFailed).about(server, words.next_step)
     }
 
     /// A reason of core.
-    pub(super) fn unavailable(app: &App, derived: &Derived, unavailable: &Unavailable) -> Self {
+    pub(super) fn unavailable(back: Background<'_>, derived: &Derived, unavailable: &Unavailable) -> Self {
         let near = |nearest: &[String]| match nearest {
             [] => "`qwen mcp tools` lists every name".to_owned(),
             near => format!(
@@ -116,7 +124,7 @@ impl Problem {
                 let message = format!("the server {} was removed", visible(server.as_str()));
                 Self::new("removed", message, ExitOf::Failed).about(server, words.next_step)
             }
-            Unavailable::Refused { server, refusal } => Self::refused(app, derived, server, refusal),
+            Unavailable::Refused { server, refusal } => Self::refused(back, derived, server, refusal),
             Unavailable::Connecting { server } => {
                 let message = format!("the server {} did not answer in time", visible(server.as_str()));
                 let step = Some("give it more time with --timeout".to_owned());
@@ -124,7 +132,7 @@ impl Problem {
             }
             Unavailable::Failed { server, failure } => {
                 let phase = Phase::Failed { failure: failure.clone(), retry_at_unix_ms: None };
-                Self::not_connected(app, derived, server, &phase)
+                Self::not_connected(back, derived, server, &phase)
             }
         }
     }
@@ -145,14 +153,23 @@ impl Problem {
     /// Says it, and gives the exit.
     pub(super) fn tell(&self, form: Form) -> Exit {
         match form {
-            Form::Json => output::print_json(&json!({ "error": self })),
-            Form::Text => {
-                output::note(&format!("qwen: {}", visible(&self.message)));
-                if let Some(step) = &self.next_step {
-                    output::note(&format!("    next: {}", visible(step)));
-                }
-            }
+            Form::Json => output::print_json(&self.document()),
+            Form::Text => output::note(&self.lines()),
         }
         self.exit.exit()
     }
+
+    /// As programs read it.
+    fn document(&self) -> Value {
+        json!({ "error": self })
+    }
+
+    /// As people read it.
+    fn lines(&self) -> String {
+        let step = self.next_step.as_deref().map(|step| format!("\n    next: {}", visible(step)));
+        format!("qwen: {}{}", visible(&self.message), step.unwrap_or_default())
+    }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,9 +1,10 @@
 use qwen_core::{Connected, Decision, Failure, FailureKind, NotAllowedBy, Refusal, Scope};
 
 use super::*;
-use crate::{fixtures, settings::Snapshot};
-
-const WHEN: u64 = 1_700_000_000_123;
+use crate::{
+    fixtures::{self, WHEN},
+    settings::Snapshot,
+};
 
 fn listed(row: &Row, phase: &Phase) -> ListRow {
     let snapshot = Snapshot::default();
@@ -46,6 +47,20 @@ fn a_list_shows_each_state_with_its_cause_and_next_step_in_aligned_columns() {
         list_row(&fixtures::row("later", Scope::User), Outcome::NotTried, back),
     ];
     insta::assert_snapshot!(render_list(&document(rows), Paint::Plain));
+}
+
+#[test]
+fn each_state_is_listed_for_people_and_for_programs() {
+    let snapshot = fixtures::restricting_files();
+    let back = fixtures::background(&snapshot);
+    for shown in fixtures::every_state() {
+        let row = list_row(&shown.row, Outcome::Phase { phase: &shown.phase, since_unix_ms: WHEN }, back);
+        insta::with_settings!({ snapshot_suffix => shown.label }, {
+            let list = document(vec![row]);
+            insta::assert_snapshot!("list_text", render_list(&list, Paint::Plain));
+            insta::assert_json_snapshot!("list_json", list.servers[0]);
+        });
+    }
 }
 
 #[test]

@@ -3,34 +3,9 @@ use serde_json::json;
 
 use super::*;
 use crate::{
-    fixtures::{self, HASH},
-    settings::{Content, Place, Positions, Presence, SourceId},
+    fixtures::{self, HASH, file, restricting_files as snapshot},
+    settings::SourceId,
 };
-
-fn file(id: SourceId, path: &str, root: Value, key: &[&str], line: u32) -> std::sync::Arc<SourceFile> {
-    let mut positions = Positions::default();
-    positions.insert(key.iter().map(|&part| part.to_owned()).collect(), Place { line, column: 3 });
-    std::sync::Arc::new(SourceFile {
-        id,
-        path: Some(path.into()),
-        resolved_path: None,
-        presence: Presence::Present,
-        root: std::sync::Arc::new(root),
-        content: Content::Settings,
-        positions: std::sync::Arc::new(positions),
-        broken: None,
-        digest: 0,
-        diagnostics: Vec::new(),
-    })
-}
-
-fn snapshot() -> Snapshot {
-    let user = json!({ "mcp": { "allowed": ["a"], "excluded": [" gh* "] } });
-    let system = json!({ "mcp": { "excluded": ["db"] } });
-    Snapshot::default()
-        .with(file(SourceId::User, "/home/u/.qwen/settings.json", user, &["mcp", "excluded"], 3))
-        .with(file(SourceId::System, "/etc/qwen-code/settings.json", system, &["mcp", "excluded"], 7))
-}
 
 fn refusals() -> Vec<Refusal> {
     vec![

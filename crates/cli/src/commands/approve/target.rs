@@ -145,6 +145,31 @@ mod tests {
     }
 
     #[test]
+    fn an_entry_that_something_else_refuses_is_not_approved_and_says_why() {
+        let snapshot = fixtures::restricting_files();
+        let mut text = String::new();
+        for shown in fixtures::every_state() {
+            let Some(barrier) = shown.refusal().cloned() else { continue };
+            if matches!(barrier, Refusal::PendingApproval | Refusal::Rejected) {
+                continue;
+            }
+            let asked = fixtures::promptable("gh", json!({ "command": "gh" }));
+            let gated = GatedEntry { asked, decision: Decision::Undecided, barrier: Some(barrier) };
+            let mut derived = Derived::default();
+            derived.rows.insert(shown.row.name.clone(), shown.row);
+            derived.gated.insert(ServerName::from("gh"), gated);
+            let back = fixtures::background(&snapshot);
+            match target(&derived, "gh", Verdict::Approve, back) {
+                Target::Not { why, exit } => {
+                    text.push_str(&format!("--- {}\n{why}\n(exit {})\n", shown.label, exit.code()));
+                }
+                Target::Entry(asked) => panic!("{} decides about {}", shown.label, asked.name),
+            }
+        }
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
     fn who_names_nothing_is_told_what_waits() {
         insta::assert_snapshot!(waiting(&derived()));
         assert_eq!(waiting(&Derived::default()), "no server waits for approval");

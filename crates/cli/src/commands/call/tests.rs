@@ -53,3 +53,26 @@ fn progress_reads_well_with_and_without_an_end() {
     assert_eq!(line(3.0, Some(10.0), Some("reading\u{1b}[2J")), "progress 3 of 10: reading\\u{1b}[2J");
     assert_eq!(line(0.5, None, None), "progress 0.5");
 }
+
+#[test]
+fn a_result_and_what_a_tool_calls_an_error_differ_in_how_the_command_ends() {
+    let keep = Keep::below(std::path::Path::new("/nowhere"));
+    let content =
+        serde_json::json!([{ "type": "text", "text": "12:00" }, { "type": "resource_link", "uri": "x://2" }]);
+    let mut shown = String::new();
+    for (label, result) in [
+        ("ok", serde_json::json!({ "content": content })),
+        ("tool error", serde_json::json!({ "content": content, "isError": true })),
+        ("structured", serde_json::json!({ "content": [], "structuredContent": { "time": "12:00" } })),
+    ] {
+        let text = result::text(&result, &keep).unwrap();
+        shown.push_str(&format!("--- {label}\n{text}(exit {})\n", exit_of(&result).code()));
+    }
+    insta::assert_snapshot!(shown);
+}
+
+#[test]
+fn what_cannot_be_sent_is_refused_for_programs_too() {
+    let problems = ["[1]", "{"].map(|text| arguments::read(Some(text)).unwrap_err());
+    insta::assert_json_snapshot!(problems);
+}

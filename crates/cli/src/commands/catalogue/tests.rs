@@ -64,3 +64,30 @@ fn a_list_for_people_has_one_line_each_that_fits_the_terminal() {
     assert_eq!(shown(Listed::Resources, None), "time  time://zones  zones\n");
     assert_eq!(render(&Catalogue::default(), Listed::Tools, Paint::Plain, None), "no tools\n");
 }
+
+#[test]
+fn each_list_is_shown_at_eighty_columns_and_for_programs() {
+    let mut catalogue = catalogue();
+    let long =
+        "Says what time it is in every zone that anybody has ever lived in, \u{65f6}\u{95f4} included.";
+    let tool = CatalogueTool {
+        name: "mcp__time__everywhere".into(),
+        server: ServerName::from("time"),
+        tool: "everywhere".to_owned(),
+        description: Some(long.to_owned()),
+        input_schema: json!({ "type": "object", "properties": { "zone": { "type": "string" } } }),
+        trust: false,
+        always_load: false,
+    };
+    catalogue.tools.insert(Arc::clone(&tool.name), Arc::new(tool));
+    for (label, listed) in
+        [("tools", Listed::Tools), ("prompts", Listed::Prompts), ("resources", Listed::Resources)]
+    {
+        let text = |catalogue| render(catalogue, listed, Paint::Plain, Some(80));
+        let shown = format!("{}--- nothing\n{}", text(&catalogue), text(&Catalogue::default()));
+        insta::with_settings!({ snapshot_suffix => label }, {
+            insta::assert_snapshot!("text", shown);
+            insta::assert_json_snapshot!("json", documents(&catalogue, listed));
+        });
+    }
+}

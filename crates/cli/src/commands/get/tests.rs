@@ -5,19 +5,7 @@ use super::*;
 use crate::{derive::Loser, fixtures, settings::Snapshot, words::Background};
 
 fn document_of(row: &Row, refusal: Option<Refusal>, at: usize) -> GetDocument {
-    let checks: Vec<Check> = [
-        "settings_unreadable",
-        "untrusted_folder",
-        "not_allowed",
-        "excluded",
-        "disabled",
-        "invalid",
-        "approval",
-    ]
-    .into_iter()
-    .enumerate()
-    .map(|(index, check)| Check { check, refusal: refusal.clone().filter(|_| index == at) })
-    .collect();
+    let checks = checks(refusal.as_ref(), at);
     let snapshot = Snapshot::default();
     let back = Background { snapshot: &snapshot, root: std::path::Path::new("/p") };
     let phase = refusal.map(Phase::Refused);
@@ -40,6 +28,44 @@ fn a_server_is_shown_in_full_with_every_check_and_without_its_secrets() {
     assert!(!text.contains("hunter2"), "{text}");
     insta::assert_snapshot!(text);
     insta::assert_json_snapshot!(shown);
+}
+
+/// The checks in their order, of which the one at `at` refuses.
+fn checks(refusal: Option<&Refusal>, at: usize) -> Vec<Check> {
+    ["settings_unreadable", "untrusted_folder", "not_allowed", "excluded", "disabled", "invalid", "approval"]
+        .into_iter()
+        .enumerate()
+        .map(|(index, check)| Check { check, refusal: refusal.cloned().filter(|_| index == at) })
+        .collect()
+}
+
+/// Which check gives this reason.
+fn check_of(refusal: &Refusal) -> usize {
+    match refusal {
+        Refusal::SettingsUnreadable { .. } => 0,
+        Refusal::UntrustedFolder => 1,
+        Refusal::NotAllowed(_) => 2,
+        Refusal::Excluded { .. } => 3,
+        Refusal::Disabled => 4,
+        Refusal::Invalid { .. } => 5,
+        Refusal::Rejected | Refusal::PendingApproval => 6,
+    }
+}
+
+#[test]
+fn each_state_is_explained_for_people_and_for_programs() {
+    let snapshot = fixtures::restricting_files();
+    let back = fixtures::background(&snapshot);
+    for shown in fixtures::every_state() {
+        let refusal = shown.refusal();
+        let outcome = Outcome::Phase { phase: &shown.phase, since_unix_ms: fixtures::WHEN };
+        let checks = checks(refusal, refusal.map_or(0, check_of));
+        let document = document(&shown.row, list_row(&shown.row, outcome, back), &checks);
+        insta::with_settings!({ snapshot_suffix => shown.label }, {
+            insta::assert_snapshot!("text", render(&document, &shown.row.warnings, Paint::Plain));
+            insta::assert_json_snapshot!("json", document);
+        });
+    }
 }
 
 #[test]

@@ -48,6 +48,31 @@ fn a_plan_says_who_is_connected_who_is_asked_about_and_who_is_left_out() {
 }
 
 #[test]
+fn each_state_has_its_place_in_a_plan_for_people_and_for_programs() {
+    let snapshot = fixtures::restricting_files();
+    let back = fixtures::background(&snapshot);
+    // A plan connects nothing, so that nothing fails in it.
+    let planned = fixtures::every_state().into_iter().filter(|shown| shown.label != "failed");
+    for shown in planned {
+        let asked = match shown.refusal() {
+            Some(Refusal::PendingApproval) => PlanAction::Ask,
+            Some(_) | None => PlanAction::Skip,
+        };
+        let servers = vec![plan_row(&shown.row, shown.refusal(), asked, back)];
+        let document = PlanDocument {
+            servers,
+            diagnostics: vec![],
+            folder_trusted: true,
+            project_root: "/p".to_owned(),
+        };
+        insta::with_settings!({ snapshot_suffix => shown.label }, {
+            insta::assert_snapshot!("text", render_plan(&document, Paint::Plain));
+            insta::assert_json_snapshot!("json", document.servers[0]);
+        });
+    }
+}
+
+#[test]
 fn against_a_saved_plan_each_difference_has_its_action_and_fields() {
     let before = planned(vec![
         entry("kept", json!({ "command": "x", "args": ["1"] })),
