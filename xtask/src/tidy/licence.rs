@@ -3,13 +3,14 @@
 use super::{Finding, graph::Graph};
 
 /// Licences that ask for attribution at most.
-const PERMISSIVE: [&str; 11] = [
+const PERMISSIVE: [&str; 12] = [
     "0BSD",
     "Apache-2.0",
     "Apache-2.0 WITH LLVM-exception",
     "BSD-2-Clause",
     "BSD-3-Clause",
     "CC0-1.0",
+    "CDLA-Permissive-2.0",
     "ISC",
     "MIT",
     "Unicode-3.0",
