@@ -1,7 +1,13 @@
 //! Does every process end when it should, however the session ends, and does a failing one come back, or say why not?
 #![expect(clippy::unwrap_used, reason = "a helper of a test fails it by panicking")]
 
-use std::{fs, os::unix::process::ExitStatusExt as _, time::Duration};
+use std::{
+    fs,
+    io::Write as _,
+    os::unix::{net::UnixListener, process::ExitStatusExt as _},
+    process::{Command, ExitStatus},
+    time::Duration,
+};
 
 use qwen_tests::{BOUND, Sandbox, Terminal, Watch, alive, children_of, stated, usage, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
@@ -48,10 +54,14 @@ fn npx(sandbox: &Sandbox) -> Option<Value> {
 
 /// A session in which all of them run.
 fn session_of_stubborn_servers(sandbox: &Sandbox, flags: &[&str]) -> Watch {
-    let servers = hard_to_end(sandbox);
-    sandbox.user_servers(&servers);
     let mut command = sandbox.command(["mcp", "watch", "--json"]);
     command.args(flags);
+    with_stubborn_servers(command, sandbox)
+}
+
+fn with_stubborn_servers(command: Command, sandbox: &Sandbox) -> Watch {
+    let servers = hard_to_end(sandbox);
+    sandbox.user_servers(&servers);
     let watch = Watch::start(command, sandbox);
     for name in servers.as_object().unwrap().keys().filter(|name| *name != "hanging") {
         watch.state(name, "connected");
@@ -179,6 +189,33 @@ fn nothing_is_left_after_an_abort() {
     let mut watch = session_of_stubborn_servers(&sandbox, &[]);
     watch.signal(Signal::ABORT);
     assert_eq!(watch.ended().signal(), Some(Signal::ABORT.as_raw()));
+    nothing_is_left(&sandbox);
+}
+
+/// Has a thread of the session that the session knows nothing of end it by a panic or an abort.
+fn ended_from_within(sandbox: &Sandbox, how: &str) -> ExitStatus {
+    let place = sandbox.root().join("end");
+    let listener = UnixListener::bind(&place).unwrap();
+    let mut command = sandbox.command(["mcp", "watch", "--json"]);
+    command.env("QWEN_TEST_END", &place);
+    let mut watch = with_stubborn_servers(command, sandbox);
+    let (mut thread, _) = listener.accept().unwrap();
+    thread.write_all(how.as_bytes()).unwrap();
+    drop(thread);
+    watch.ended()
+}
+
+#[test]
+fn nothing_is_left_after_a_panic_on_any_thread_and_the_exit_code_tells_it() {
+    let sandbox = Sandbox::new();
+    assert_eq!(ended_from_within(&sandbox, "panic").code(), Some(101));
+    nothing_is_left(&sandbox);
+}
+
+#[test]
+fn nothing_is_left_after_the_program_aborts_itself() {
+    let sandbox = Sandbox::new();
+    assert_eq!(ended_from_within(&sandbox, "abort").signal(), Some(Signal::ABORT.as_raw()));
     nothing_is_left(&sandbox);
 }
 
