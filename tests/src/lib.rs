@@ -7,6 +7,7 @@
 
 mod control;
 mod processes;
+mod remote;
 mod sandbox;
 mod save;
 mod soak;
@@ -16,6 +17,7 @@ mod watch;
 
 pub use control::{command, command_unanswered};
 pub use processes::{Process, Usage, alive, children_of, marked, usage};
+pub use remote::Remote;
 pub use sandbox::{Ran, Sandbox, program};
 pub use save::{Save, replace};
 pub use soak::{Soaked, soak};

@@ -3,12 +3,13 @@
 
 use std::{
     fs,
-    io::Write as _,
+    io::{Read as _, Write as _},
+    net::{Shutdown, TcpStream},
     os::unix::fs::symlink,
     process::{Command, Stdio},
 };
 
-use qwen_tests::{BOUND, Sandbox, Save, marked, program, wait_until};
+use qwen_tests::{BOUND, Remote, Sandbox, Save, marked, program, wait_until};
 
 #[test]
 fn every_way_to_save_leaves_exactly_the_text_also_behind_a_link() {
@@ -71,4 +72,42 @@ fn the_scripted_server_answers_pages_and_writes_its_life_down() {
     assert_eq!(answers[2]["result"]["content"][0]["text"], "1");
     assert_eq!(sandbox.logged("fake", "call")[0]["tool"], "count");
     assert_eq!(sandbox.spawns("fake"), 1);
+}
+
+/// One POST, its answer as it stands on the wire.
+fn post(remote: &Remote, path: &str, session: &str, body: &str) -> String {
+    let mut stream = TcpStream::connect(remote.authority_part()).unwrap();
+    let length = body.len();
+    let head =
+        format!("POST {path} HTTP/1.1\r\nMcp-Session-Id: {session}\r\nContent-Length: {length}\r\n\r\n");
+    stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
+    stream.shutdown(Shutdown::Write).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn the_remote_server_answers_misbehaves_on_order_and_keeps_its_address_through_a_restart() {
+    let sandbox = Sandbox::new();
+    let mut remote =
+        Remote::start(&sandbox, "far", &["--fault", "post:tools/call*1", "status 429 Retry-After: 7"]);
+    let initialize =
+        r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}"#;
+    let answer = post(&remote, "/mcp", "", initialize);
+    let session = answer.lines().find_map(|line| line.strip_prefix("Mcp-Session-Id: ")).unwrap().to_owned();
+    let list = r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#;
+    assert!(post(&remote, "/mcp", &session, list).contains(r#""name":"echo""#));
+    let call = r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"count"}}"#;
+    let refused = post(&remote, "/mcp", &session, call);
+    assert!(refused.starts_with("HTTP/1.1 429") && refused.contains("Retry-After: 7"), "{refused}");
+    assert!(post(&remote, "/mcp", &session, call).contains(r#""text":"1""#));
+    remote.order("forget");
+    assert!(post(&remote, "/mcp", &session, list).starts_with("HTTP/1.1 404"));
+    let url = remote.url().to_owned();
+    remote.restart();
+    assert_eq!(remote.url(), url);
+    assert!(post(&remote, "/mcp", "", initialize).starts_with("HTTP/1.1 200"));
+    assert_eq!((remote.count("POST", "initialize"), remote.count("POST", "tools/list")), (2, 2));
+    assert_eq!(sandbox.logged("far", "call").len(), 1);
 }

@@ -1,15 +1,19 @@
-//! A scripted MCP server over stdio, hand-written so that it can misbehave: the tests' other side of every connection.
-//! It owns no rule of the program under test and shares no code with it.
+//! A scripted MCP server over stdio or HTTP, hand-written so that it can misbehave: the tests' other side of every
+//! connection. It owns no rule of the program under test and shares no code with it.
 //!
-//! What it does is said by flags (`options.rs`): what it lists, and a script of actions at named points of its life.
-//! Each life is written to `--log FILE`, one JSON object per line, so that a test can count spawns, calls and cancels.
+//! What it does is said by flags (`options.rs`, and `http/site.rs` after `--http`): what it lists, a script of actions
+//! at named points of its life, and over HTTP the answers that no decent server gives. Each life is written to
+//! `--log FILE`, one JSON object per line, so that a test can count spawns, requests, calls and cancels.
 
 mod control;
+mod http;
 mod lists;
 mod log;
 mod options;
+mod proxy;
 mod script;
 mod server;
+mod stdio;
 
 use std::{os::unix::process::CommandExt as _, process::ExitCode};
 
@@ -33,7 +37,17 @@ fn main() -> ExitCode {
     if options.ignore_term == Script::Yes && std::env::var_os(HARDENED).is_none() {
         return harden(&args);
     }
-    server::run(options)
+    let served = match options.site.clone() {
+        Some(site) => http::serve(options, site),
+        None => stdio::serve(options),
+    };
+    match served {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => {
+            eprintln!("fake-mcp: {problem}");
+            ExitCode::from(66)
+        }
+    }
 }
 
 /// Becomes itself again with SIGTERM, SIGINT and SIGHUP ignored. Only returns when that failed.

@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
-use crate::script::{Action, Point};
+use crate::{
+    http::Site,
+    script::{Action, Point},
+};
 
 /// A switch of the script.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -73,6 +76,10 @@ pub(crate) struct Options {
     pub(crate) dump_env: Script,
     /// A socket `PREFIX.PID` takes actions while it runs.
     pub(crate) control: Option<PathBuf>,
+    /// Answers `server/discover` in place of `initialize`, as the protocol era after it does.
+    pub(crate) modern: Script,
+    /// Served over HTTP instead of stdio.
+    pub(crate) site: Option<Site>,
     /// While this file does not exist it is created and the script holds; after that the server is a decent one.
     pub(crate) faults_once: Option<PathBuf>,
 }
@@ -120,7 +127,10 @@ impl Options {
                 "--log" => options.log = Some(value()?.into()),
                 "--dump-env" => options.dump_env = Script::Yes,
                 "--control" => options.control = Some(value()?.into()),
+                "--modern" => options.modern = Script::Yes,
+                "--http" => drop(options.site.get_or_insert_default()),
                 "--faults-once" => options.faults_once = Some(value()?.into()),
+                flag if let Some(site) = &mut options.site => site.parse(flag, value)?,
                 // Anything else may stand in a test's entry only to make it differ from another one.
                 "--tag" => drop(value()?),
                 other => return Err(format!("unknown flag {other}")),

@@ -194,28 +194,46 @@ pub(crate) fn sleep_for_ever() -> ! {
     }
 }
 
-/// Standard output, shared by the threads of slow calls.
-pub(crate) struct Out {
-    stdout: std::sync::Mutex<std::io::Stdout>,
-    split: Script,
+/// A way to the client, shared by the threads of slow calls.
+pub(crate) enum Out {
+    /// Standard output, in one write or in many small ones.
+    Stdout { stdout: std::sync::Mutex<std::io::Stdout>, split: Script },
+    /// A message at a time to whoever writes them on.
+    Messages(std::sync::Mutex<mpsc::Sender<Vec<u8>>>),
 }
 
 impl Out {
-    pub(crate) fn new(split: Script) -> Self {
-        Self { stdout: std::sync::Mutex::new(std::io::stdout()), split }
+    pub(crate) fn stdout(split: Script) -> Self {
+        Self::Stdout { stdout: std::sync::Mutex::new(std::io::stdout()), split }
     }
 
-    /// One line, in one write or in many small ones.
+    pub(crate) fn messages(to: mpsc::Sender<Vec<u8>>) -> Self {
+        Self::Messages(std::sync::Mutex::new(to))
+    }
+
+    /// One message.
     pub(crate) fn line(&self, text: &str) {
-        self.bytes(format!("{text}\n").as_bytes());
+        match self {
+            Self::Stdout { .. } => self.bytes(format!("{text}\n").as_bytes()),
+            Self::Messages(_) => self.bytes(text.as_bytes()),
+        }
     }
 
     /// These bytes. A reader that went away is nothing to a server that may be told to ignore it.
     pub(crate) fn bytes(&self, bytes: &[u8]) {
-        let Ok(mut stdout) = self.stdout.lock() else { return };
-        let size = if self.split == Script::Yes { 3 } else { bytes.len().max(1) };
-        for piece in bytes.chunks(size) {
-            drop(stdout.write_all(piece).and_then(|()| stdout.flush()));
+        match self {
+            Self::Stdout { stdout, split } => {
+                let Ok(mut stdout) = stdout.lock() else { return };
+                let size = if *split == Script::Yes { 3 } else { bytes.len().max(1) };
+                for piece in bytes.chunks(size) {
+                    drop(stdout.write_all(piece).and_then(|()| stdout.flush()));
+                }
+            }
+            Self::Messages(to) => {
+                if let Ok(to) = to.lock() {
+                    to.send(bytes.to_owned()).ok();
+                }
+            }
         }
     }
 }

@@ -1,9 +1,7 @@
-//! The protocol side: reads messages, answers them, and takes the scripted actions at their points.
+//! The protocol side: answers messages, wherever they come from, and takes the scripted actions at their points.
 
 use std::{
     collections::BTreeMap,
-    io::BufRead as _,
-    process::ExitCode,
     sync::{
         Arc, Mutex,
         atomic::{AtomicU64, Ordering},
@@ -15,99 +13,84 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::{
-    control, lists,
+    lists,
     log::Log,
     options::{Options, Script},
-    script::{Out, Point, sleep_for_ever},
+    script::{Out, Point},
 };
 
-struct Server {
-    options: Options,
-    log: Log,
-    out: Arc<Out>,
+/// What all peers of one life share.
+pub(crate) struct Server {
+    pub(crate) options: Options,
+    pub(crate) log: Log,
     count: AtomicU64,
-    /// Slow calls under way, by id; dropping the sender cancels one.
-    running: Mutex<BTreeMap<String, mpsc::Sender<()>>>,
-}
-
-/// One life.
-pub(crate) fn run(options: Options) -> ExitCode {
-    let log = match Log::open(options.log.as_deref(), &options.name) {
-        Ok(log) => log,
-        Err(problem) => {
-            eprintln!("fake-mcp: log: {problem}");
-            return ExitCode::from(66);
-        }
-    };
-    let out = Arc::new(Out::new(options.split));
-    if let Some(prefix) = &options.control
-        && let Err(problem) = control::listen(prefix, Arc::clone(&out))
-    {
-        eprintln!("fake-mcp: control: {problem}");
-    }
-    let server = Arc::new(Server {
-        options,
-        log,
-        out,
-        count: AtomicU64::new(0),
-        running: Mutex::new(BTreeMap::new()),
-    });
-    server.say_hello_to_the_log();
-    server.at(Point::Start);
-    if server.options.deaf == Script::Yes {
-        sleep_for_ever();
-    }
-    for line in std::io::stdin().lock().lines().map_while(Result::ok) {
-        if let Ok(message) = serde_json::from_str::<Value>(&line) {
-            server.receive(&message);
-        }
-    }
-    server.log.write("eof", json!({}));
-    server.at(Point::Eof);
-    if server.options.ignore_eof == Script::Yes {
-        sleep_for_ever();
-    }
-    ExitCode::SUCCESS
 }
 
 impl Server {
-    fn say_hello_to_the_log(&self) {
+    /// Opens the record and says hello to it.
+    ///
+    /// # Errors
+    /// The record cannot be opened: a test would count wrongly.
+    pub(crate) fn new(options: Options) -> std::io::Result<Self> {
+        let log = Log::open(options.log.as_deref(), &options.name)?;
         let mut fields = json!({
             "argv": std::env::args().collect::<Vec<_>>(),
             "cwd": std::env::current_dir().ok(),
         });
-        if self.options.dump_env == Script::Yes {
+        if options.dump_env == Script::Yes {
             fields["env"] = std::env::vars().map(|(name, value)| (name, json!(value))).collect();
         }
-        self.log.write("spawn", fields);
+        log.write("spawn", fields);
+        Ok(Self { options, log, count: AtomicU64::new(0) })
+    }
+}
+
+/// One client, with the way to it that is open whether it asks or not.
+pub(crate) struct Peer {
+    server: Arc<Server>,
+    /// Where the script speaks.
+    out: Arc<Out>,
+    /// Slow calls under way, by id; dropping the sender cancels one.
+    running: Mutex<BTreeMap<String, mpsc::Sender<()>>>,
+    /// The ways to answer what is never answered: they stay open.
+    unanswered: Mutex<Vec<Arc<Out>>>,
+}
+
+impl Peer {
+    pub(crate) fn new(server: Arc<Server>, out: Arc<Out>) -> Self {
+        Self { server, out, running: Mutex::default(), unanswered: Mutex::default() }
     }
 
-    fn at(&self, point: Point) {
-        for (_, action) in self.options.script.iter().filter(|(at, _)| *at == point) {
+    pub(crate) fn at(&self, point: Point) {
+        for (_, action) in self.server.options.script.iter().filter(|(at, _)| *at == point) {
             action.perform(&self.out);
         }
     }
 
-    fn receive(self: &Arc<Self>, message: &Value) {
+    /// Takes one message; what it asks for is answered on `reply`.
+    pub(crate) fn receive(self: &Arc<Self>, message: &Value, reply: &Arc<Out>) {
+        let server = &self.server;
         let method = message.get("method").and_then(Value::as_str);
         let id = message.get("id");
         let params = message.get("params").cloned().unwrap_or(Value::Null);
         match (method, id) {
-            (None, _) => self.log.write("response", json!({ "message": message })),
+            (None, _) => server.log.write("response", json!({ "message": message })),
             (Some(method), None) => self.notified(method, &params),
             (Some(method), Some(id)) => {
                 if method != "tools/call" {
-                    self.log.write("request", json!({ "method": method, "id": id }));
+                    server.log.write("request", json!({ "method": method, "id": id }));
                 }
-                if self.options.mute == Script::No {
-                    self.requested(method, id, params);
+                if server.options.mute == Script::No {
+                    self.requested(method, id, params, reply);
+                } else {
+                    self.leave_unanswered(reply);
                 }
             }
         }
     }
 
     fn notified(&self, method: &str, params: &Value) {
-        self.log.write("notification", json!({ "method": method, "params": params }));
+        self.server.log.write("notification", json!({ "method": method, "params": params }));
         match method {
             "notifications/initialized" => self.at(Point::Ready),
             "notifications/cancelled" => {
@@ -120,77 +103,82 @@ impl Server {
         }
     }
 
-    fn requested(self: &Arc<Self>, method: &str, id: &Value, params: Value) {
+    fn requested(self: &Arc<Self>, method: &str, id: &Value, params: Value, reply: &Arc<Out>) {
+        let options = &self.server.options;
         match method {
             "initialize" => self.at(Point::Initialize),
             "tools/list" => self.at(Point::List),
             _ => {}
         }
-        if let Some(file) = self.options.answers.get(method) {
-            return self.answer_from(file, id);
+        if let Some(file) = options.answers.get(method) {
+            return answer_from(file, id, reply);
         }
         let answer = match method {
-            "initialize" => Ok(self.initialize(&params)),
+            "initialize" if options.modern == Script::No => Ok(self.initialize(&params)),
+            "server/discover" if options.modern == Script::Yes => Ok(json!({
+                "supportedVersions": ["2026-07-28"],
+                "capabilities": self.capabilities(),
+                "serverInfo": { "name": options.name, "version": "1.0.0" },
+            })),
             "ping" => Ok(json!({})),
-            "tools/list" => lists::tools(&self.options, &params),
-            "prompts/list" if self.options.prompts > 0 => Ok(lists::prompts(self.options.prompts)),
-            "resources/list" if self.options.resources > 0 => Ok(lists::resources(self.options.resources)),
+            "tools/list" => lists::tools(options, &params),
+            "prompts/list" if options.prompts > 0 => Ok(lists::prompts(options.prompts)),
+            "resources/list" if options.resources > 0 => Ok(lists::resources(options.resources)),
             "prompts/get" => Ok(json!({
                 "messages": [{ "role": "user", "content": { "type": "text", "text": "hello" } }],
             })),
             "resources/read" => Ok(json!({
                 "contents": [{ "uri": params["uri"], "text": "content" }],
             })),
-            "tools/call" => return self.call(id, params),
+            "tools/call" => return self.call(id, params, reply),
             _ => Err(json!({ "code": -32601, "message": "method not found" })),
         };
-        self.answer(id, answer);
+        answer_with(id, answer, reply);
         if method == "tools/list" {
             self.at(Point::Listed);
         }
     }
 
-    fn answer(&self, id: &Value, answer: Result<Value, Value>) {
-        let message = match answer {
-            Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
-            Err(error) => json!({ "jsonrpc": "2.0", "id": id, "error": error }),
-        };
-        self.out.line(&message.to_string());
+    fn leave_unanswered(&self, reply: &Arc<Out>) {
+        if let Ok(mut unanswered) = self.unanswered.lock() {
+            unanswered.push(Arc::clone(reply));
+        }
     }
 
-    fn answer_from(&self, file: &std::path::Path, id: &Value) {
-        let text = std::fs::read_to_string(file).unwrap_or_default();
-        self.out.line(text.trim_end().replace("\"$ID\"", &id.to_string()).as_str());
-    }
-
-    fn initialize(&self, params: &Value) -> Value {
-        let version = self.options.protocol.clone().map_or(params["protocolVersion"].clone(), Value::String);
+    fn capabilities(&self) -> Value {
+        let options = &self.server.options;
         let mut capabilities = json!({});
-        if self.options.declare_nothing == Script::No {
+        if options.declare_nothing == Script::No {
             capabilities["tools"] = json!({ "listChanged": true });
-            if self.options.prompts > 0 {
+            if options.prompts > 0 {
                 capabilities["prompts"] = json!({ "listChanged": true });
             }
-            if self.options.resources > 0 {
+            if options.resources > 0 {
                 capabilities["resources"] = json!({ "listChanged": true });
             }
         }
+        capabilities
+    }
+
+    fn initialize(&self, params: &Value) -> Value {
+        let options = &self.server.options;
+        let version = options.protocol.clone().map_or(params["protocolVersion"].clone(), Value::String);
         json!({
             "protocolVersion": version,
-            "capabilities": capabilities,
-            "serverInfo": { "name": self.options.name, "version": "1.0.0" },
+            "capabilities": self.capabilities(),
+            "serverInfo": { "name": options.name, "version": "1.0.0" },
         })
     }
 
     /// Every execution is written down before it is answered, so that a test can say "executed once".
-    fn call(self: &Arc<Self>, id: &Value, params: Value) {
+    fn call(self: &Arc<Self>, id: &Value, params: Value, reply: &Arc<Out>) {
         let tool = params["name"].as_str().unwrap_or_default().to_owned();
-        self.log.write("call", json!({ "tool": tool, "id": id, "arguments": params["arguments"] }));
+        self.server.log.write("call", json!({ "tool": tool, "id": id, "arguments": params["arguments"] }));
         self.at(Point::Call);
         match tool.as_str() {
-            "slow" => self.slow(id, &params),
-            "silent" => {}
-            "cancel_me" => self.out.line(
+            "slow" => self.slow(id, &params, reply),
+            "silent" => self.leave_unanswered(reply),
+            "cancel_me" => reply.line(
                 &json!({
                     "jsonrpc": "2.0",
                     "method": "notifications/cancelled",
@@ -200,23 +188,24 @@ impl Server {
             ),
             "die" => std::process::exit(7),
             "count" => {
-                let count = self.count.fetch_add(1, Ordering::SeqCst) + 1;
-                self.answer(id, Ok(text(&count.to_string())));
+                let count = self.server.count.fetch_add(1, Ordering::SeqCst) + 1;
+                answer_with(id, Ok(text(&count.to_string())), reply);
             }
-            "fail" => self.answer(
+            "fail" => answer_with(
                 id,
                 Ok(json!({ "content": [{ "type": "text", "text": "it failed" }], "isError": true })),
+                reply,
             ),
-            _ => self.answer(id, Ok(text(params["arguments"]["text"].as_str().unwrap_or("")))),
+            _ => answer_with(id, Ok(text(params["arguments"]["text"].as_str().unwrap_or(""))), reply),
         }
     }
 
     /// Takes `ms`, tells progress every `progress_ms`, and stops without an answer when it is cancelled.
-    fn slow(self: &Arc<Self>, id: &Value, params: &Value) {
+    fn slow(self: &Arc<Self>, id: &Value, params: &Value, reply: &Arc<Out>) {
         let total = params["arguments"]["ms"].as_u64().unwrap_or(1000);
         let step = params["arguments"]["progress_ms"].as_u64().unwrap_or(total).max(1);
         let token = params["_meta"]["progressToken"].clone();
-        let (id, this) = (id.clone(), Arc::clone(self));
+        let (id, this, reply) = (id.clone(), Arc::clone(self), Arc::clone(reply));
         let (cancel, cancelled) = mpsc::channel::<()>();
         if let Ok(mut running) = self.running.lock() {
             running.insert(id.to_string(), cancel);
@@ -226,20 +215,33 @@ impl Server {
             while done < total {
                 let now = step.min(total - done);
                 if cancelled.recv_timeout(Duration::from_millis(now)) == Err(RecvTimeoutError::Disconnected) {
-                    return this.log.write("call-cancelled", json!({ "id": id }));
+                    return this.server.log.write("call-cancelled", json!({ "id": id }));
                 }
                 done += now;
                 if !token.is_null() {
                     let params = json!({ "progressToken": token, "progress": done, "total": total });
                     let message =
                         json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params });
-                    this.out.line(&message.to_string());
+                    reply.line(&message.to_string());
                 }
             }
-            this.log.write("call-done", json!({ "id": id }));
-            this.answer(&id, Ok(text("slow but done")));
+            this.server.log.write("call-done", json!({ "id": id }));
+            answer_with(&id, Ok(text("slow but done")), &reply);
         });
     }
+}
+
+fn answer_with(id: &Value, answer: Result<Value, Value>, reply: &Out) {
+    let message = match answer {
+        Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
+        Err(error) => json!({ "jsonrpc": "2.0", "id": id, "error": error }),
+    };
+    reply.line(&message.to_string());
+}
+
+fn answer_from(file: &std::path::Path, id: &Value, reply: &Out) {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    reply.line(text.trim_end().replace("\"$ID\"", &id.to_string()).as_str());
 }
 
 fn text(text: &str) -> Value {
