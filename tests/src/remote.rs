@@ -87,6 +87,12 @@ impl Remote {
         (Some(Running { child, _stdin: stdin }), url.trim_end().to_owned())
     }
 
+    /// What it calls itself, in its record too.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Where its streamable HTTP is.
     #[must_use]
     pub fn url(&self) -> &str {

@@ -6,8 +6,8 @@ mod states;
 use std::{path::PathBuf, sync::Arc};
 
 use qwen_core::{
-    Decision, Entry, InvalidEntry, Scope, ServerName, ServerSpec, Stdio, Switch, VersionNegotiation, View,
-    Wire,
+    Decision, Entry, InvalidEntry, PoolMode, Remote, Scope, Secret, ServerName, ServerSpec, Stdio, Switch,
+    VersionNegotiation, View, Wire,
 };
 use serde_json::{Value, json};
 
@@ -42,7 +42,7 @@ pub(crate) fn row(name: &str, scope: Scope) -> Row {
         cwd: PathBuf::from("/p"),
         env_policy: qwen_core::EnvPolicy::Full,
         version_negotiation: VersionNegotiation::Auto,
-        pool: qwen_core::PoolMode::Session,
+        pool: PoolMode::Session,
     });
     let written = json!({ "command": "npx", "args": ["-y", name] });
     let approval = scope.is_gated().then(|| RowApproval {
@@ -63,6 +63,27 @@ pub(crate) fn row(name: &str, scope: Scope) -> Row {
         shadows: Vec::new(),
         shadowed_by: None,
         written_fingerprint: "00112233aabbccdd".to_owned(),
+    }
+}
+
+/// A valid entry of a server behind a URL.
+pub(crate) fn remote_row(name: &str, scope: Scope) -> Row {
+    let url = "https://mcp.example/mcp?key=k3y-of-the-user";
+    let wire = Wire::Http(Remote {
+        url: Secret::from(url),
+        headers: std::collections::BTreeMap::new(),
+        oauth: None,
+        auth_provider: std::collections::BTreeMap::new(),
+        sse_fallback: false,
+        version_negotiation: VersionNegotiation::Auto,
+        pool: PoolMode::Session,
+    });
+    Row {
+        written: Written::new(Arc::new(json!({ "httpUrl": url }))),
+        transport: Some(Transport::Http),
+        target: Some("https://mcp.example/mcp?key=•••".to_owned()),
+        entry: Entry::Valid(Arc::new(ServerSpec::new(scope, wire, View::default()))),
+        ..row(name, scope)
     }
 }
 

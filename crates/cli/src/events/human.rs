@@ -122,7 +122,7 @@ fn aloud(state: State) -> &'static str {
         State::Connected => "connected",
         State::Connecting => "connecting",
         State::Failed => "not connected",
-        State::NeedsAuth => "refused without credentials",
+        State::NeedsAuth => "waiting for credentials",
         State::PendingApproval => "waiting for approval",
         State::Rejected => "rejected",
         State::Excluded => "excluded",

@@ -35,6 +35,10 @@ fn every_event() -> Vec<Event> {
     let connected = Connected { pid: Some(4711), tools: 3, prompts: 1, resources: 0, warnings: Vec::new() };
     let failure = Failure::new(FailureKind::CommandNotFound, "command not found: nope")
         .with_stderr(Some("starting\nFOO_TOKEN missing\n".to_owned()));
+    let wants_credentials = Failure::new(
+        FailureKind::NeedsAuth { challenge: None },
+        "the server answered 401 Unauthorized: it wants credentials",
+    );
     vec![
         Event::Started(Started {
             project_root: "/p".into(),
@@ -84,6 +88,12 @@ fn every_event() -> Vec<Event> {
             Phase::Failed { failure: failure.clone(), retry_at_unix_ms: None },
             "command not found: nope",
             "install it",
+        ),
+        server(
+            "far",
+            Phase::Failed { failure: wants_credentials, retry_at_unix_ms: None },
+            "the server answered 401 Unauthorized: it wants credentials",
+            "give it credentials in headers in its entry",
         ),
         server(
             "linter",
