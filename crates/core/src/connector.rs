@@ -7,7 +7,9 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::{admission::Admitted, domain::View, failure::Failure, inventory::Inventory};
+use crate::{
+    admission::Admitted, domain::View, failure::Failure, inventory::Inventory, questions::Questions,
+};
 
 /// The number of one attempt to connect. Everything about a connection names its attempt, so that a late answer for
 /// an old edit can never land on a new one.
@@ -46,6 +48,8 @@ pub struct OpenRequest {
     pub cancel: CancellationToken,
     /// Where to report what happens later.
     pub events: mpsc::UnboundedSender<LinkEvent>,
+    /// Who shows the server's questions; `None` where nobody can.
+    pub questions: Option<Arc<dyn Questions>>,
 }
 
 /// Opens connections. The future resolves once: to a live lease, or to a failure with nothing left behind.

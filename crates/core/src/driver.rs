@@ -19,6 +19,7 @@ use crate::{
     connector::{Attempt, Caller, Connector, Lease, LinkEvent, OpenRequest, Teardown},
     domain::{Desired, LaunchBound, ServerName, ServerSpec, Time},
     failure::Failure,
+    questions::Questions,
     session::{Effect, Opened, Session},
     status::Status,
 };
@@ -60,6 +61,7 @@ pub(crate) struct Inputs {
 pub(crate) struct Driver {
     session: Session<Lease>,
     connector: Arc<dyn Connector>,
+    questions: Option<Arc<dyn Questions>>,
     inputs: Inputs,
     started: Instant,
     /// The way out of each attempt that has not ended: of its start, or of the calls that it is left to finish.
@@ -76,10 +78,16 @@ struct Ending {
 }
 
 impl Driver {
-    pub(crate) fn new(bound: LaunchBound, connector: Arc<dyn Connector>, inputs: Inputs) -> Self {
+    pub(crate) fn new(
+        bound: LaunchBound,
+        connector: Arc<dyn Connector>,
+        questions: Option<Arc<dyn Questions>>,
+        inputs: Inputs,
+    ) -> Self {
         Self {
             session: Session::new(bound, fastrand::u64(..)),
             connector,
+            questions,
             inputs,
             started: Instant::now(),
             attempts: HashMap::new(),
@@ -203,7 +211,9 @@ impl Driver {
                     let cancel = CancellationToken::new();
                     self.attempts.insert(attempt, cancel.clone());
                     let events = self.events.0.clone();
-                    let open = self.connector.open(OpenRequest { attempt, admitted, cancel, events });
+                    let questions = self.questions.clone();
+                    let request = OpenRequest { attempt, admitted, cancel, events, questions };
+                    let open = self.connector.open(request);
                     let answers = self.answers.0.clone();
                     tokio::spawn(async move {
                         if let Err(unheard) = answers.send(Answer::Opened(attempt, open.await))

@@ -1,6 +1,7 @@
 //! What is a connection, from its handshake to its end? Owns the conversation with one server: handshake, lists, calls
 //! and the watch over all of it. Knows bytes and processes only through `transport`, and never decides who may connect.
 
+mod answers;
 mod call;
 mod direct;
 mod handshake;

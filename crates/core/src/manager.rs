@@ -19,6 +19,7 @@ use crate::{
     },
     driver::{Committed, Driver, Inputs, Request, Route, Routes},
     layers::Layers,
+    questions::Questions,
     status::{Phase, Status},
     unavailable::{Unavailable, nearest, server_unavailable, tool_unavailable},
 };
@@ -33,6 +34,7 @@ pub struct Manager {
 struct Shared {
     bound: LaunchBound,
     connector: Arc<dyn Connector>,
+    questions: Option<Arc<dyn Questions>>,
     state: Mutex<State>,
     desired: watch::Sender<Committed>,
     requests: mpsc::UnboundedSender<Request>,
@@ -65,6 +67,24 @@ impl Manager {
     /// A session that connects nothing until it is initialised. `bound` holds for its whole life.
     #[must_use]
     pub fn new(bound: LaunchBound, connector: Arc<dyn Connector>) -> Self {
+        Self::made(bound, connector, None)
+    }
+
+    /// The same, with somebody who shows what servers ask the person.
+    #[must_use]
+    pub fn with_questions(
+        bound: LaunchBound,
+        connector: Arc<dyn Connector>,
+        questions: Arc<dyn Questions>,
+    ) -> Self {
+        Self::made(bound, connector, Some(questions))
+    }
+
+    fn made(
+        bound: LaunchBound,
+        connector: Arc<dyn Connector>,
+        questions: Option<Arc<dyn Questions>>,
+    ) -> Self {
         let (desired, desired_rx) = watch::channel(None);
         let (requests, requests_rx) = mpsc::unbounded_channel();
         let (status_tx, status) = watch::channel(Arc::default());
@@ -78,7 +98,7 @@ impl Manager {
             phase: Life::Recording(Some(inputs), Recorded::Nothing),
         };
         let state = Mutex::new(state);
-        let shared = Shared { bound, connector, state, desired, requests, status, routes };
+        let shared = Shared { bound, connector, questions, state, desired, requests, status, routes };
         Self { shared: Arc::new(shared), updates: Arc::default() }
     }
 }
@@ -168,7 +188,8 @@ impl Config for Manager {
             && let Some(inputs) = inputs.take()
         {
             let recorded = *recorded;
-            let driver = Driver::new(self.shared.bound.clone(), Arc::clone(&self.shared.connector), inputs);
+            let Shared { bound, connector, questions, .. } = &*self.shared;
+            let driver = Driver::new(bound.clone(), Arc::clone(connector), questions.clone(), inputs);
             tokio::spawn(driver.run());
             state.phase = Life::Running;
             // Where nothing was recorded the first commit is the caller's, and its number is 1.

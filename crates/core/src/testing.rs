@@ -99,7 +99,7 @@ impl FakeConnector {
 
 impl Connector for FakeConnector {
     fn open(&self, request: OpenRequest) -> BoxFuture<'static, Result<Lease, Failure>> {
-        let OpenRequest { attempt, admitted, cancel, events } = request;
+        let OpenRequest { attempt, admitted, cancel, events, questions: _ } = request;
         let name = admitted.name().clone();
         let (reply, answer) = oneshot::channel();
         {

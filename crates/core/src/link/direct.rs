@@ -12,6 +12,7 @@ use std::{
 
 use futures::{FutureExt, future::BoxFuture};
 use rmcp::service::serve_directly;
+use serde_json::Value;
 use tokio::{
     process::ChildStdout,
     time::{Instant, timeout, timeout_at},
@@ -19,11 +20,12 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    answers::Answers,
     call::Calls,
     handshake::{Agreed, NoAgreement, shake},
     listing::{self, NoList, Offered},
     live::{Lister, Live, Service, Watcher},
-    peer::{Answers, Asker},
+    peer::Asker,
     permits::{Permits, Ticket},
     tap::{Changes, Tap},
     vitals::{REASON, Vitals},
@@ -132,7 +134,9 @@ async fn open_stdio(shared: Arc<Shared>, ticket: Ticket, request: OpenRequest) -
         "the server's process runs"
     );
 
-    let conversation = Conversation::begin(&shared, &spec, started);
+    let root = file_uri(&shared.env.root);
+    let answers = Answers::new(request.admitted.name(), &spec, root, request.questions.clone());
+    let conversation = Conversation::begin(answers, &spec, started);
     let talked = tokio::select! {
         biased;
         () = cancel.cancelled() => Err(aborted()),
@@ -207,10 +211,12 @@ struct Conversation {
     vitals: Vitals,
     changes: Arc<Changes>,
     shook_hands: AtomicBool,
+    capabilities: Value,
+    over: CancellationToken,
 }
 
 impl Conversation {
-    fn begin(shared: &Shared, spec: &ServerSpec, started: Started) -> Self {
+    fn begin(answers: Answers, spec: &ServerSpec, started: Started) -> Self {
         let transport =
             StdioTransport::new(started.output, started.outbox.clone(), Arc::new(AtomicU64::new(0)));
         let vitals = Vitals {
@@ -221,10 +227,18 @@ impl Conversation {
             secrets: spec.masks.clone(),
         };
         let changes = Arc::new(Changes::default());
-        let answers = Answers { root: file_uri(&shared.env.root) };
+        let (capabilities, over) = (answers.capabilities(), answers.over());
         // The handshake is ours, since the library's cannot be bounded, checked or answered during.
         let service = serve_directly(answers, Tap::new(transport, Arc::clone(&changes)), None);
-        Self { process: started.process, service, vitals, changes, shook_hands: AtomicBool::new(false) }
+        Self {
+            process: started.process,
+            service,
+            vitals,
+            changes,
+            shook_hands: AtomicBool::new(false),
+            capabilities,
+            over,
+        }
     }
 
     /// Shakes hands and lists, within the deadline.
@@ -236,8 +250,11 @@ impl Conversation {
     ) -> Result<(Agreed, Offered), Failure> {
         let limit = spec.view.discovery_timeout.as_millis();
         let asker = Asker::new(self.service.peer().clone());
-        let shaken =
-            timeout_at(deadline, shake(asker, client, negotiation(spec.wire()), &self.shook_hands)).await;
+        let shaken = {
+            let shaking =
+                shake(asker, client, self.capabilities.clone(), negotiation(spec.wire()), &self.shook_hands);
+            timeout_at(deadline, shaking).await
+        };
         let mut agreed = match shaken {
             Ok(Ok(agreed)) => agreed,
             Ok(Err(NoAgreement::Failed(mut failure))) => {
@@ -271,7 +288,7 @@ impl Conversation {
     }
 
     fn go_live(self, request: OpenRequest, agreed: Agreed, offered: Offered, limit: Duration) -> Lease {
-        let OpenRequest { attempt, admitted, events, cancel } = request;
+        let OpenRequest { attempt, admitted, events, cancel, questions: _ } = request;
         let calls = Arc::new(Calls::new(agreed.asker.clone(), self.vitals.secrets.clone()));
         let inventory = offered.inventory();
         let watcher = Watcher {
@@ -283,6 +300,7 @@ impl Conversation {
             lister: Lister { asker: agreed.asker, offers: agreed.offers, offered, limit },
             gone: self.process.gone(),
             service: self.service,
+            over: self.over,
         };
         tokio::spawn(watcher.run());
         let pid = Some(self.process.pid());

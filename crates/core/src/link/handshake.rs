@@ -57,12 +57,13 @@ pub(super) enum NoAgreement {
 pub(super) async fn shake(
     asker: Asker,
     client: &Client,
+    capabilities: Value,
     negotiation: VersionNegotiation,
     shook_hands: &AtomicBool,
 ) -> Result<Agreed, NoAgreement> {
     let params = json!({
         "protocolVersion": OFFERED,
-        "capabilities": capabilities(),
+        "capabilities": capabilities,
         "clientInfo": client_info(client),
     });
     match (asker.answer("initialize", Some(params), Abandoned::Silent).await, negotiation) {
@@ -81,11 +82,6 @@ pub(super) async fn shake(
     }
 }
 
-/// The same for every server and at all times: some servers list other tools for other capabilities.
-fn capabilities() -> Value {
-    json!({ "roots": {} })
-}
-
 fn client_info(client: &Client) -> Value {
     json!({ "name": client.name, "version": client.version })
 }
@@ -94,7 +90,8 @@ async fn discover(asker: Asker, client: &Client) -> Result<Agreed, NoAgreement> 
     let meta = [
         ("io.modelcontextprotocol/protocolVersion", json!(MODERN)),
         ("io.modelcontextprotocol/clientInfo", client_info(client)),
-        ("io.modelcontextprotocol/clientCapabilities", capabilities()),
+        // Servers of this era ask by answering a request with questions, which is not followed here.
+        ("io.modelcontextprotocol/clientCapabilities", json!({})),
     ];
     let meta = meta.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
     let meta = RequestMetaObject(MetaObject(meta));

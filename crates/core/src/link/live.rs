@@ -12,10 +12,11 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    answers::Answers,
     call::{Calls, LinkCaller, Phase},
     handshake::Offers,
     listing::Offered,
-    peer::{Answers, Asker},
+    peer::Asker,
     tap::{Changes, Lists},
     vitals::Vitals,
 };
@@ -110,6 +111,8 @@ pub(super) struct Watcher {
     pub(super) lister: Lister,
     pub(super) gone: watch::Receiver<bool>,
     pub(super) service: Service,
+    /// Takes back the questions that wait for a person.
+    pub(super) over: CancellationToken,
 }
 
 /// Reads the lists again.
@@ -142,6 +145,7 @@ impl Watcher {
                 }
             }
         }
+        self.over.cancel();
         // It reads on while the server ends, since a server that cannot write may not notice that it should.
         self.gone.wait_for(|gone| *gone).await.ok();
         self.service.cancellation_token().cancel();

@@ -4,13 +4,12 @@
 use std::time::Duration;
 
 use rmcp::{
-    ErrorData, Peer, RoleClient, Service,
+    ErrorData, Peer, RoleClient,
     model::{
-        ClientConfig, ClientNotification, ClientRequest, ClientResult, CustomNotification, CustomRequest,
-        CustomResult, ErrorCode, GetExtensions, RequestMetaObject, ServerNotification, ServerRequest,
-        ServerResult,
+        ClientNotification, ClientRequest, CustomNotification, CustomRequest, GetExtensions,
+        RequestMetaObject, ServerResult,
     },
-    service::{NotificationContext, PeerRequestOptions, RequestContext, RequestHandle, ServiceError},
+    service::{PeerRequestOptions, RequestHandle, ServiceError},
 };
 use serde_json::{Value, json};
 
@@ -178,43 +177,4 @@ fn ask_error(error: ServiceError) -> AskError {
         return AskError::Gone(error.error.to_string());
     }
     AskError::Gone(error.to_string())
-}
-
-/// Answers what servers ask of us: pings and roots. Everything else was not offered and is refused.
-#[derive(Clone, Debug)]
-pub(super) struct Answers {
-    /// The folder of the project, as a `file:` URI.
-    pub(super) root: String,
-}
-
-impl Service<RoleClient> for Answers {
-    async fn handle_request(
-        &self,
-        request: ServerRequest,
-        _: RequestContext<RoleClient>,
-    ) -> Result<ClientResult, ErrorData> {
-        // Our transports leave every request raw.
-        let method = if let ServerRequest::CustomRequest(request) = &request { &request.method } else { "" };
-        let result = match method {
-            "ping" => json!({}),
-            "roots/list" => json!({ "roots": [{ "uri": self.root }] }),
-            _ => {
-                let text = "this client does not offer that";
-                return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, text, None));
-            }
-        };
-        Ok(ClientResult::CustomResult(CustomResult::new(result)))
-    }
-
-    async fn handle_notification(
-        &self,
-        _: ServerNotification,
-        _: NotificationContext<RoleClient>,
-    ) -> Result<(), ErrorData> {
-        Ok(())
-    }
-
-    fn get_info(&self) -> ClientConfig {
-        ClientConfig::default()
-    }
 }

@@ -16,8 +16,9 @@ use std::{
 use rmcp::{
     RoleClient,
     model::{
-        ClientNotification, CustomNotification, ErrorCode, ErrorData, GetExtensions, GetMeta, JsonRpcMessage,
-        ProgressToken, RequestId, ServerJsonRpcMessage, ServerNotification,
+        CancelledNotification, CancelledNotificationParam, ClientNotification, CustomNotification, ErrorCode,
+        ErrorData, GetExtensions, GetMeta, JsonRpcMessage, ProgressToken, RequestId, ServerJsonRpcMessage,
+        ServerNotification,
     },
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
     transport::Transport,
@@ -228,12 +229,15 @@ impl Watched {
     /// A server may only cancel what it asked for itself; some cancel what they were asked instead, and never answer.
     fn cancelled(&mut self, params: &Value) -> Option<ServerJsonRpcMessage> {
         let id: RequestId = serde_json::from_value(params.get("requestId")?.clone()).ok()?;
+        let reason = params.get("reason").and_then(Value::as_str).map(str::to_owned);
         if self.of_the_server.remove(&id) {
-            return None;
+            // The library gives up whatever answers that request.
+            let params = CancelledNotificationParam::new(Some(id), reason);
+            let notification = ServerNotification::CancelledNotification(CancelledNotification::new(params));
+            return Some(JsonRpcMessage::notification(notification));
         }
         let id = self.our_id(id);
         let open = self.close(&id)?;
-        let reason = params.get("reason").and_then(Value::as_str).map(str::to_owned);
         let text = reason.clone().unwrap_or_else(|| "cancelled by the server".to_owned());
         if let Some(notices) = open.notices {
             notices.send(Notice::CancelledByServer(reason)).ok();

@@ -3,14 +3,17 @@
 use std::{
     collections::BTreeMap,
     path::PathBuf,
-    sync::atomic::{AtomicU32, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
     time::Duration,
 };
 
 use qwen_core::{
     Attempt, Client, Connector, Desired, DirectConnector, Entry, EnvPolicy, Failure, FolderTrust, Guard,
-    LaunchBound, Lease, LinkEvent, OpenRequest, PoolMode, ProcessEnv, Scope, ServerName, ServerSpec, Stdio,
-    VersionNegotiation, View, Wire, admit_one,
+    LaunchBound, Lease, LinkEvent, OpenRequest, PoolMode, ProcessEnv, Questions, Scope, ServerName,
+    ServerSpec, Stdio, VersionNegotiation, View, Wire, admit_one,
 };
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -29,6 +32,8 @@ pub(crate) struct Server {
     pub(crate) policy: EnvPolicy,
     pub(crate) negotiation: VersionNegotiation,
     pub(crate) cwd: PathBuf,
+    pub(crate) pool: PoolMode,
+    pub(crate) questions: Option<Arc<dyn Questions>>,
     pub(crate) log: PathBuf,
     mark: String,
 }
@@ -71,6 +76,8 @@ impl Server {
             policy: EnvPolicy::Full,
             negotiation: VersionNegotiation::Auto,
             cwd: std::env::temp_dir(),
+            pool: PoolMode::Session,
+            questions: None,
             log,
             mark,
         }
@@ -94,7 +101,7 @@ impl Server {
             cwd: self.cwd.clone(),
             env_policy: self.policy,
             version_negotiation: self.negotiation,
-            pool: PoolMode::Session,
+            pool: self.pool,
         });
         let view = View { discovery_timeout: self.limit, ..View::default() };
         let masks = self.masks.iter().map(|mask| mask.as_str().into()).collect();
@@ -180,10 +187,16 @@ pub(crate) async fn open_on(
 ) -> Result<Opened, Failure> {
     let name = ServerName::from("s");
     let mut desired = Desired { folder: FolderTrust::Trusted, ..Desired::default() };
-    desired.servers.insert(name.clone(), Entry::Valid(std::sync::Arc::new(server.spec())));
+    desired.servers.insert(name.clone(), Entry::Valid(Arc::new(server.spec())));
     let admitted = admit_one(&desired, &LaunchBound::Unbounded, &name).unwrap();
     let (sender, events) = mpsc::unbounded_channel();
-    let request = OpenRequest { attempt: Attempt(7), admitted, cancel, events: sender };
+    let request = OpenRequest {
+        attempt: Attempt(7),
+        admitted,
+        cancel,
+        events: sender,
+        questions: server.questions.clone(),
+    };
     connector.open(request).await.map(|lease| Opened { lease, events })
 }
 

@@ -14,6 +14,7 @@ mod guarded;
 mod harness;
 mod opening;
 mod processes;
+mod questions;
 mod server;
 
 /// The way in for a guard process that a test started from this executable; nothing in an ordinary run.

@@ -7,13 +7,15 @@ use serde_json::{Value, json};
 /// Serves, and never returns, when the environment asks for it.
 pub(crate) fn run_if_asked() {
     let Ok(mode) = std::env::var("SERVER_MODE") else { return };
-    Server { mode, list_calls: 0, asked: None }.run();
+    Server { mode, list_calls: 0, offered: Value::Null, asked: None }.run();
     std::process::exit(0);
 }
 
 struct Server {
     mode: String,
     list_calls: usize,
+    /// What the client offered.
+    offered: Value,
     /// The request that waits for the answer to a question of ours.
     asked: Option<Value>,
 }
@@ -64,7 +66,10 @@ impl Server {
     fn take(&mut self, message: &Value) {
         let id = &message["id"];
         match message["method"].as_str() {
-            Some("initialize") => self.initialize(id),
+            Some("initialize") => {
+                self.offered = message["params"]["capabilities"].clone();
+                self.initialize(id);
+            }
             Some("server/discover") if self.is("modern") => answer(
                 id,
                 json!({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "resultType": "complete"}),
@@ -189,8 +194,14 @@ impl Server {
                 "params": {"requestId": id, "reason": "too busy"}})),
             "ask" => {
                 self.asked = Some(id.clone());
-                say(&json!({"id": "q", "method": arguments["method"], "params": {}}));
+                let params = arguments.get("params").cloned().unwrap_or_else(|| json!({}));
+                say(&json!({"id": "q", "method": arguments["method"], "params": params}));
             }
+            "take-back" => {
+                say(&json!({"method": "notifications/cancelled", "params": {"requestId": "q"}}));
+                answer(id, json!({"content": []}));
+            }
+            "offered" => answer(id, self.offered.clone()),
             "change" => {
                 answer(id, json!({"content": []}));
                 for _ in 0..200 {

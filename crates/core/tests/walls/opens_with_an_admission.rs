@@ -17,6 +17,7 @@ pub(crate) fn open_all(connector: &dyn Connector, desired: &Desired) -> Vec<Serv
 
 fn open(connector: &dyn Connector, admitted: Admitted) {
     let (events, _) = tokio::sync::mpsc::unbounded_channel();
-    let request = OpenRequest { attempt: Attempt(1), admitted, cancel: Default::default(), events };
+    let request =
+        OpenRequest { attempt: Attempt(1), admitted, cancel: Default::default(), events, questions: None };
     drop(connector.open(request));
 }

@@ -4,7 +4,7 @@ use qwen_core::{Admitted, Attempt, Connector, OpenRequest};
 
 fn open(connector: &dyn Connector, admitted: Admitted) {
     let (events, _) = tokio::sync::mpsc::unbounded_channel();
-    let request = OpenRequest { attempt: Attempt(1), admitted, cancel: Default::default(), events };
+    let request = OpenRequest { attempt: Attempt(1), admitted, cancel: Default::default(), events, questions: None };
     drop(connector.open(request));
 }
 
