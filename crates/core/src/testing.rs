@@ -11,6 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::{
     admission::Admitted,
+    catalog::{Catalogue, Offer},
     connector::{
         Attempt, CallError, CallLimits, Caller, Connector, Lease, Link, LinkEvent, OpenRequest, Teardown,
     },
@@ -180,5 +181,30 @@ impl Caller for FakeCaller {
 
     fn read_resource(&self, uri: String, _: CallLimits) -> BoxFuture<'static, Result<Value, CallError>> {
         async move { Ok(json!({ "resource": uri })) }.boxed()
+    }
+}
+
+/// What many open servers offer, to fold again and again.
+pub struct Offers(Vec<Offer>);
+
+impl Offers {
+    /// Each server offers this many tools.
+    #[must_use]
+    pub fn of(servers: impl IntoIterator<Item = ServerName>, tools: usize) -> Self {
+        let tool = |index| {
+            let name = format!("tool_{index}");
+            let raw = json!({ "name": name });
+            Arc::new(Tool { name, description: None, input_schema: json!({ "type": "object" }), raw })
+        };
+        let tools = Listing::Listed((0..tools).map(tool).collect());
+        let inventory = Inventory { tools, ..Inventory::empty() };
+        let view = View::default();
+        Self(servers.into_iter().map(|server| Offer::of(&server, &inventory, &view)).collect())
+    }
+
+    /// The catalogue of all of them.
+    #[must_use]
+    pub fn fold(&self) -> Catalogue {
+        Catalogue::fold(self.0.iter())
     }
 }

@@ -1,0 +1,102 @@
+//! What does one reload cost for 10, 1,000 and 10,000 servers? Admission, the plan of one change, fingerprints and the
+//! catalogue. `cargo xtask bench` reads the medians and holds them to their ratios.
+#![expect(missing_docs, reason = "criterion's macro makes a public function")]
+
+use std::{hint::black_box, sync::Arc};
+
+use criterion::{BatchSize, BenchmarkId, Criterion, criterion_group, criterion_main};
+use qwen_core::{
+    AllowList, AllowedNames, Desired, Entry, Fingerprint, LaunchBound, LiveView, Pattern, Scope, ServerName,
+    ServerSpec, View, Wire, admit, plan,
+    testing::{Offers, stdio},
+};
+
+const SIZES: [usize; 3] = [10, 1_000, 10_000];
+
+fn name(index: usize) -> ServerName {
+    format!("server-{index:05}").as_str().into()
+}
+
+fn spec(index: usize, edit: &str) -> Arc<ServerSpec> {
+    let mut child = stdio("node");
+    child.args = ["server.js", "--index", &index.to_string(), edit].map(Into::into).to_vec();
+    child.env.insert("TOKEN".to_owned(), "some-value".into());
+    Arc::new(ServerSpec::new(Scope::User, Wire::Stdio(child), View::default()))
+}
+
+/// As a reload derives it: every entry is a new value, equal to the old one where nothing was edited.
+fn desired(count: usize, edited: Option<usize>) -> Desired {
+    let servers = (0..count)
+        .map(|index| {
+            let edit = if edited == Some(index) { "--edited" } else { "" };
+            (name(index), Entry::Valid(spec(index, edit)))
+        })
+        .collect();
+    let mut desired = Desired { servers, ..Desired::default() };
+    desired.gating.excluded = Pattern::new("other-*").into_iter().collect();
+    let patterns = Pattern::new("server-*").into_iter().collect();
+    desired.gating.allowed = AllowList::Every(vec![AllowedNames { scope: Scope::User, patterns }]);
+    desired
+}
+
+fn live(desired: &Desired) -> LiveView<'_> {
+    let valid = |(name, entry)| match entry {
+        Entry::Valid(spec) => Some((name, spec)),
+        Entry::Invalid(_) => None,
+    };
+    desired.servers.iter().filter_map(valid).collect()
+}
+
+fn admission(c: &mut Criterion) {
+    let mut group = c.benchmark_group("admission");
+    for count in SIZES {
+        let desired = desired(count, None);
+        group.bench_function(BenchmarkId::from_parameter(count), |b| {
+            b.iter(|| admit(black_box(&desired), &LaunchBound::Unbounded));
+        });
+    }
+}
+
+fn plan_of_one_change(c: &mut Criterion) {
+    let mut group = c.benchmark_group("plan");
+    for count in SIZES {
+        let (old, new) = (desired(count, None), desired(count, Some(count / 2)));
+        let live = live(&old);
+        // An old entry has its fingerprint from the plan that opened it.
+        for spec in live.values() {
+            spec.fingerprint();
+        }
+        group.bench_function(BenchmarkId::from_parameter(count), |b| {
+            b.iter_batched(
+                || admit(&new, &LaunchBound::Unbounded),
+                |verdicts| plan(verdicts, black_box(&live)),
+                BatchSize::LargeInput,
+            );
+        });
+    }
+}
+
+fn fingerprint(c: &mut Criterion) {
+    let mut group = c.benchmark_group("fingerprint");
+    for count in SIZES {
+        let specs: Vec<_> = (0..count).map(|index| spec(index, "")).collect();
+        group.bench_function(BenchmarkId::from_parameter(count), |b| {
+            b.iter(|| {
+                for spec in &specs {
+                    black_box(Fingerprint::of(spec.wire()));
+                }
+            });
+        });
+    }
+}
+
+fn catalogue(c: &mut Criterion) {
+    let mut group = c.benchmark_group("catalogue");
+    for count in SIZES {
+        let offers = Offers::of((0..count).map(name), 5);
+        group.bench_function(BenchmarkId::from_parameter(count), |b| b.iter(|| black_box(&offers).fold()));
+    }
+}
+
+criterion_group!(benches, admission, plan_of_one_change, fingerprint, catalogue);
+criterion_main!(benches);
