@@ -5,6 +5,7 @@
     reason = "a harness fails its test by panicking, with the reason in the message"
 )]
 
+mod bench;
 mod control;
 mod processes;
 mod remote;
@@ -15,6 +16,7 @@ mod terminal;
 mod wait;
 mod watch;
 
+pub use bench::{Figure, Peer, Plan as BenchPlan, Report, Unit, bench};
 pub use control::{command, command_unanswered};
 pub use processes::{Process, Usage, alive, children_of, marked, usage};
 pub use remote::Remote;
