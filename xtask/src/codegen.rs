@@ -1,7 +1,9 @@
-//! Do the generated files match the tables they come from? Writes them, or says which are stale.
+//! Do the generated files match what they come from? Writes them, or says which are stale.
 
 use anyhow::bail;
 use xshell::Shell;
+
+use crate::api;
 
 /// Whether to write the files or only to compare them.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -12,13 +14,13 @@ pub(crate) enum Mode {
 
 pub(crate) fn run(sh: &Shell, mode: Mode) -> anyhow::Result<()> {
     let mut stale = Vec::new();
-    for (path, text) in generated()? {
-        if sh.read_file(path).is_ok_and(|there| there == text) {
+    for (path, text) in generated(sh)? {
+        if sh.read_file(&path).is_ok_and(|there| there == text) {
             continue;
         }
         match mode {
             Mode::Write => {
-                sh.write_file(path, text)?;
+                sh.write_file(&path, text)?;
                 eprintln!("wrote {path}");
             }
             Mode::Check => stale.push(path),
@@ -26,14 +28,16 @@ pub(crate) fn run(sh: &Shell, mode: Mode) -> anyhow::Result<()> {
     }
     match stale.as_slice() {
         [] => Ok(()),
-        _ => bail!("{} do not match the tables; run `cargo xtask codegen`", stale.join(", ")),
+        _ => bail!("{} are stale; run `cargo xtask codegen`", stale.join(", ")),
     }
 }
 
-fn generated() -> anyhow::Result<[(&'static str, String); 2]> {
+fn generated(sh: &Shell) -> anyhow::Result<Vec<(String, String)>> {
     let schema = serde_json::to_string_pretty(&qwen_settings_schema::json_schema())? + "\n";
-    Ok([
-        ("schemas/settings.schema.json", schema),
-        ("docs/settings.md", qwen_settings_schema::settings_markdown()),
-    ])
+    let mut files = vec![
+        ("schemas/settings.schema.json".to_owned(), schema),
+        ("docs/settings.md".to_owned(), qwen_settings_schema::settings_markdown()),
+    ];
+    files.extend(api::lists(sh)?);
+    Ok(files)
 }

@@ -8,7 +8,7 @@ mod names;
 mod places;
 mod purity;
 mod shape;
-mod source;
+pub(crate) mod source;
 mod walls;
 
 use std::{fmt, path::Path};
@@ -86,7 +86,7 @@ fn read_graph(sh: &Shell) -> anyhow::Result<Graph> {
 }
 
 /// Every file below `folder` that is not built, in a stable order.
-fn files_below(folder: &Path) -> anyhow::Result<Vec<std::path::PathBuf>> {
+pub(crate) fn files_below(folder: &Path) -> anyhow::Result<Vec<std::path::PathBuf>> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_path_buf()];
     while let Some(folder) = folders.pop() {
