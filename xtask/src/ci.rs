@@ -5,11 +5,11 @@ use std::time::Instant;
 
 use xshell::{Shell, cmd};
 
-use crate::{codegen, test, tidy};
+use crate::{codegen, real_servers::Extent, test, tidy};
 
 type Step = fn(&Shell) -> anyhow::Result<()>;
 
-/// Tests come last, so that the last line is the test runner's summary.
+/// Tests come last, so that the last lines are the test runner's summary and what was skipped.
 const STEPS: [(&str, Step); 7] = [
     ("format", format),
     ("tidy", tidy::run),
@@ -17,7 +17,7 @@ const STEPS: [(&str, Step); 7] = [
     ("clippy", clippy),
     ("docs", docs),
     ("standalone", standalone),
-    ("test", |sh| test::run(sh, &[])),
+    ("test", |sh| test::run(sh, Extent::Smoke)),
 ];
 
 pub(crate) fn run(sh: &Shell) -> anyhow::Result<()> {

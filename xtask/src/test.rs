@@ -1,14 +1,39 @@
-//! How are all tests run? By nextest where it is installed, else by cargo alone.
+//! How are all tests run? By nextest where it is installed, else by cargo alone; and what could not be tested here?
 
 use xshell::{Shell, cmd};
 
-/// Runs the examples in the documentation, then every other test; `filter` goes to the runner.
-pub(crate) fn run(sh: &Shell, filter: &[String]) -> anyhow::Result<()> {
-    // The whole-program tests start these binaries, and those of other packages may want them too.
-    cmd!(sh, "cargo build --quiet --locked --package qwen-tests --bins").run()?;
-    if filter.is_empty() {
-        cmd!(sh, "cargo test --quiet --locked --workspace --doc").run()?;
+use crate::real_servers::{self, Extent};
+
+/// Runs the tests with real servers, the examples in the documentation, then every other test.
+///
+/// # Errors
+/// When a test fails.
+pub(crate) fn run(sh: &Shell, extent: Extent) -> anyhow::Result<()> {
+    build(sh)?;
+    let skipped = real_servers::run(sh, extent)?;
+    cmd!(sh, "cargo test --quiet --locked --workspace --doc").run()?;
+    every_other(sh, &[])?;
+    for part in skipped {
+        eprintln!("skipped: {part}");
     }
+    Ok(())
+}
+
+/// Runs the tests that the runner chooses by `filter`.
+///
+/// # Errors
+/// When a test fails.
+pub(crate) fn some(sh: &Shell, filter: &[String]) -> anyhow::Result<()> {
+    build(sh)?;
+    every_other(sh, filter)
+}
+
+/// The whole-program tests start these binaries, and those of other packages may want them too.
+fn build(sh: &Shell) -> anyhow::Result<()> {
+    Ok(cmd!(sh, "cargo build --quiet --locked --package qwen-tests --bins").run()?)
+}
+
+fn every_other(sh: &Shell, filter: &[String]) -> anyhow::Result<()> {
     if has_nextest(sh) {
         cmd!(sh, "cargo nextest run --locked --workspace --no-fail-fast {filter...}").run()?;
     } else {
