@@ -113,7 +113,7 @@ fn edits(report: &mut Report, size: usize, runs: usize) {
         session.live(size);
         for run in 0..runs {
             own.push(ms(session::own_start(&sandbox, &name(0))));
-            let server = run % size;
+            let server = size / 2;
             let before = session.pids();
             let text = document(&sandbox, size, debounce_ms, Some((server, run))).to_string();
             let start = Instant::now();

@@ -72,7 +72,7 @@ fn edits_of_hub(report: &mut Report, sandbox: &Sandbox, folder: &Path, size: usi
     pause(Duration::from_secs(2));
     let (mut times, mut others) = (Vec::new(), 0_usize);
     for run in 0..runs {
-        let edited = run % size;
+        let edited = size / 2;
         let before = Asked::of(sandbox);
         let spawned: usize = (0..size).map(|index| sandbox.spawns(&name(index))).sum();
         let text = document(sandbox, size, CONFIGURED_MS, Some((edited, run))).to_string();
