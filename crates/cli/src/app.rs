@@ -246,6 +246,11 @@ impl App {
 
     /// The question about an entry, as text for a stream.
     pub(crate) fn question(&self, asked: &Promptable, stream: &impl io::IsTerminal) -> String {
+        render_question(&self.question_about(asked), self.paint(stream))
+    }
+
+    /// The question about an entry, with what this project and the record know of it.
+    pub(crate) fn question_about(&self, asked: &Promptable) -> Question {
         let folder = self.root();
         let project_file = |text: &str| {
             let path = folder.join(text);
@@ -256,7 +261,7 @@ impl App {
             project_file: &project_file,
             since_last: previous.as_ref().map(crate::question::since_last),
         };
-        render_question(&Question::about(asked, around), self.paint(stream))
+        Question::about(asked, around)
     }
 
     /// Whether output to a stream is coloured.

@@ -24,16 +24,26 @@ mod using;
 mod watch;
 
 use self::catalogue::Listed;
+pub(crate) use self::{
+    approvals::decided_here,
+    approve::unknown,
+    call::{Asked, Keep, arguments_of, asked, first_error, text_of},
+    switch::{Switched, switch_in},
+    trust::{Rule, TrustRecord},
+    using::{ExitOf, Problem},
+    watch::run_in as watch_in,
+};
 use crate::{
-    args::{Cli, Command, Global, McpCommand, SettingsCommand, WatchArgs},
+    args::{Cli, Command, Global, McpCommand, SettingsCommand},
     exit::Exit,
+    tui,
 };
 
 /// Does what the command line asks for.
 pub(crate) fn run(cli: &Cli) -> Exit {
     let global = &cli.global;
     match &cli.command {
-        None => watch::run(global, &WatchArgs::default()),
+        None => tui::run(global),
         Some(Command::Mcp(command)) => mcp(global, command),
         Some(Command::Settings(SettingsCommand::Schema)) => schema::run(),
         Some(Command::Settings(command)) => settings::run(global, command),

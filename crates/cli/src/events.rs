@@ -12,7 +12,7 @@ use qwen_core::{CatalogueChange, CommitRecord, ServerName, ServerStatus, Settlin
 
 use crate::{hot_reload::CliEvent, words::Words};
 
-pub(crate) use human::human_line;
+pub(crate) use human::{human_line, sentence};
 pub(crate) use json::json_line;
 
 /// One thing that happened in a session.

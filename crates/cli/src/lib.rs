@@ -7,6 +7,7 @@
 
 mod app;
 mod args;
+mod asking;
 mod commands;
 mod derive;
 mod events;
@@ -21,7 +22,10 @@ mod question;
 mod row;
 mod sessions;
 mod settings;
+mod signals;
+mod teller;
 mod text;
+mod tui;
 mod words;
 
 use std::process::ExitCode;

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::derive::{Loser, Promptable, ReadVariable, Source, VariableState};
 
-pub(crate) use render::render_question;
+pub(crate) use render::{question_lines, render_question};
 
 /// Everything a person needs to say yes or no. Texts are shown as they are: nothing in here needs escaping again but
 /// by the renderer, which escapes everything.

@@ -133,7 +133,7 @@ pub(crate) fn fitted(rows: Vec<Vec<Cell>>, width: Option<usize>) -> Vec<Vec<Cell
 }
 
 /// The text, or as much of it as fits with an ellipsis behind it.
-fn cut_to(text: &str, room: usize) -> String {
+pub(crate) fn cut_to(text: &str, room: usize) -> String {
     if text.width() <= room {
         return text.to_owned();
     }

@@ -3,7 +3,7 @@
 
 use std::io;
 
-use qwen_approvals::{Listed, Projects, Standing, Verdict};
+use qwen_approvals::{Listed, Projects, ReadProblem, Standing, Verdict};
 use serde::Serialize;
 
 use crate::{
@@ -58,6 +58,17 @@ fn list(app: &App, args: &ApprovalsListArgs) -> Exit {
         output::print(&render(&rows, app.paint(&io::stdout())));
     }
     Exit::Ok
+}
+
+/// What was decided in this project, as text.
+///
+/// # Errors
+/// The record cannot be read.
+pub(crate) fn decided_here(app: &App) -> Result<String, ReadProblem> {
+    match app.store.read().problem {
+        Some(problem) => Err(problem),
+        None => Ok(render(&rows(app.store.list(Projects::Of(app.root())), Depth::Current), Paint::Plain)),
+    }
 }
 
 fn rows(listed: Vec<Listed>, depth: Depth) -> Vec<ApprovalRow> {

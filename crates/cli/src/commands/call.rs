@@ -13,7 +13,11 @@ use qwen_core::{
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use self::{arguments::Asked, result::Keep};
+pub(crate) use self::{
+    arguments::{Asked, asked, read as arguments_of},
+    result::{Keep, text as text_of},
+    schema::first_error,
+};
 use super::{
     approve::unknown,
     oneshot::{self, Interrupts, OneShot, Outcome},
@@ -203,7 +207,7 @@ fn exit_of(result: &Value) -> Exit {
 
 impl Asked {
     /// The tool, where it is in the catalogue.
-    fn find(&self, status: &Status) -> Option<Arc<CatalogueTool>> {
+    pub(crate) fn find(&self, status: &Status) -> Option<Arc<CatalogueTool>> {
         match self {
             Self::Named(name) => status.catalogue.tools.get(name.as_str()).cloned(),
             Self::Of { server, tool } => {

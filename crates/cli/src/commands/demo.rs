@@ -7,12 +7,12 @@ use std::{
 };
 
 use crate::{
-    app::App,
-    args::{DemoArgs, Global, WatchArgs},
+    args::{DemoArgs, Global},
     exit::Exit,
     output,
     settings::Environment,
     text::shell_word,
+    tui,
 };
 
 /// The folders of a playground.
@@ -51,14 +51,7 @@ pub(crate) fn run(global: &Global, args: &DemoArgs) -> Exit {
     };
     output::print(&playground.instructions(&environment.exe));
     let global = Global { cwd: Some(playground.project.clone()), ..global.clone() };
-    match App::open_in(
-        playground.surroundings(environment),
-        &global,
-        super::watch::screen(&WatchArgs::default()),
-    ) {
-        Ok(app) => super::watch::run_app(&app, &WatchArgs::default()),
-        Err(error) => output::fail(&error, error.exit()),
-    }
+    tui::run_in(playground.surroundings(environment), &global)
 }
 
 /// Makes the playground in `folder`, or in a new temporary folder that is kept.
@@ -136,7 +129,7 @@ impl Playground {
              \x20 echo '{{' >> {settings}\n\
              \x20 sed -i '$ d' {settings}\n\
              \n\
-             Ctrl-C ends the session.\n\n",
+             /quit, or Ctrl-C twice, ends the session.\n\n",
             folder = self.folder.display(),
         )
     }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{
     approve::unknown,
-    target::{Done, Edited, SERVERS, Target, TargetError, Telling, tell},
+    target::{Done, Edited, SERVERS, Target, TargetError, Telling, render, tell},
 };
 use crate::{
     app::App,
@@ -40,29 +40,59 @@ impl SwitchError {
     }
 }
 
+/// Which way a name is switched.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Switched {
+    /// It may connect again.
+    On,
+    /// It may not.
+    Off,
+}
+
+/// Switches a name in the user's settings for a session that runs, and says what was done, as `mcp enable` and
+/// `mcp disable` say it.
+///
+/// # Errors
+/// The one line to show: the name is not known, or the file cannot be edited.
+pub(crate) fn switch_in(app: &App, name: &str, way: Switched) -> Result<String, String> {
+    let switch = || {
+        let target = Target::of(app, EditScope::User)?;
+        match way {
+            Switched::Off => switch_off(app, &target, name),
+            Switched::On => switch_on_in(app, &target, name),
+        }
+    };
+    switch().map(|edited| render(&edited)).map_err(|error| output::chain(&error))
+}
+
 /// `qwen mcp disable`.
 pub(crate) fn disable(global: &Global, args: &SwitchArgs) -> Exit {
-    run(global, args, |app, target| {
-        if !is_known(app, &args.name) {
-            return Err(SwitchError::Unknown(unknown(&app.derived(), &args.name)));
-        }
-        edit_list(target, &args.name, Done::Disabled, |text| add_to_list(text, &EXCLUDED, &args.name))
-    })
+    run(global, args, |app, target| switch_off(app, target, &args.name))
+}
+
+fn switch_off(app: &App, target: &Target, name: &str) -> Result<Edited, SwitchError> {
+    if !is_known(app, name) {
+        return Err(SwitchError::Unknown(unknown(&app.derived(), name)));
+    }
+    edit_list(target, name, Done::Disabled, |text| add_to_list(text, &EXCLUDED, name))
+}
+
+fn switch_on_in(app: &App, target: &Target, name: &str) -> Result<Edited, SwitchError> {
+    let mut edited = edit_list(target, name, Done::Enabled, |text| remove_from_list(text, &EXCLUDED, name))?;
+    if edited.status == Done::Unchanged && !is_known(app, name) {
+        return Err(SwitchError::Unknown(unknown(&app.derived(), name)));
+    }
+    if let Some(note) = switch_on(app, name)? {
+        edited.status = Done::Enabled;
+        edited.notes.push(note);
+    }
+    Ok(edited)
 }
 
 /// `qwen mcp enable`.
 pub(crate) fn enable(global: &Global, args: &SwitchArgs) -> Exit {
     run(global, args, |app, target| {
-        let mut edited = edit_list(target, &args.name, Done::Enabled, |text| {
-            remove_from_list(text, &EXCLUDED, &args.name)
-        })?;
-        if edited.status == Done::Unchanged && !is_known(app, &args.name) {
-            return Err(SwitchError::Unknown(unknown(&app.derived(), &args.name)));
-        }
-        if let Some(note) = switch_on(app, &args.name)? {
-            edited.status = Done::Enabled;
-            edited.notes.push(note);
-        }
+        let mut edited = switch_on_in(app, target, &args.name)?;
         // Who still holds it is read from the files as they are now.
         if let Ok(app) = App::open(global, Screen::Headless) {
             still_held(&app, &mut edited);
@@ -174,7 +204,6 @@ mod tests {
 
     use super::*;
     use crate::{
-        commands::target::render,
         fixtures,
         settings::{SourceId, edit::NewFile},
     };

@@ -16,22 +16,22 @@ use crate::{
 /// Why something cannot be used.
 #[derive(Clone, Serialize, PartialEq, Eq, Debug)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Problem {
+pub(crate) struct Problem {
     /// A word for programs.
-    pub(super) reason: &'static str,
+    pub(crate) reason: &'static str,
     /// One sentence.
-    pub(super) message: String,
+    pub(crate) message: String,
     /// What to do.
-    pub(super) next_step: Option<String>,
+    pub(crate) next_step: Option<String>,
     /// Of which server, where that is known.
-    pub(super) server: Option<String>,
+    pub(crate) server: Option<String>,
     #[serde(skip)]
-    pub(super) exit: ExitOf,
+    pub(crate) exit: ExitOf,
 }
 
 /// How the command ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum ExitOf {
+pub(crate) enum ExitOf {
     /// Nobody has it, or it did not work.
     Failed,
     /// What was typed cannot be sent.
@@ -58,13 +58,13 @@ impl ExitOf {
 
 /// How a problem is told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Form {
+pub(crate) enum Form {
     Text,
     Json,
 }
 
 impl Problem {
-    pub(super) fn new(reason: &'static str, message: impl Into<String>, exit: ExitOf) -> Self {
+    pub(crate) fn new(reason: &'static str, message: impl Into<String>, exit: ExitOf) -> Self {
         Self { reason, message: message.into(), next_step: None, server: None, exit }
     }
 
@@ -75,7 +75,7 @@ impl Problem {
     }
 
     /// The gate refuses the server.
-    pub(super) fn refused(
+    pub(crate) fn refused(
         back: Background<'_>,
         derived: &Derived,
         server: &ServerName,
@@ -88,7 +88,7 @@ impl Problem {
     }
 
     /// The server was admitted and is not connected.
-    pub(super) fn not_connected(
+    pub(crate) fn not_connected(
         back: Background<'_>,
         derived: &Derived,
         server: &ServerName,
@@ -101,7 +101,7 @@ impl Problem {
     }
 
     /// A reason of core.
-    pub(super) fn unavailable(back: Background<'_>, derived: &Derived, unavailable: &Unavailable) -> Self {
+    pub(crate) fn unavailable(back: Background<'_>, derived: &Derived, unavailable: &Unavailable) -> Self {
         let near = |nearest: &[String]| match nearest {
             [] => "`qwen mcp tools` lists every name".to_owned(),
             near => format!(
@@ -138,7 +138,7 @@ impl Problem {
     }
 
     /// A call that was made and did not answer.
-    pub(super) fn of_call(error: &CallError, server: &ServerName) -> Self {
+    pub(crate) fn of_call(error: &CallError, server: &ServerName) -> Self {
         let (reason, exit) = match error {
             CallError::Interrupted => ("interrupted", ExitOf::Failed),
             CallError::Lost(_) => ("lost", ExitOf::Failed),
@@ -151,7 +151,7 @@ impl Problem {
     }
 
     /// Says it, and gives the exit.
-    pub(super) fn tell(&self, form: Form) -> Exit {
+    pub(crate) fn tell(&self, form: Form) -> Exit {
         match form {
             Form::Json => output::print_json(&self.document()),
             Form::Text => output::note(&self.lines()),

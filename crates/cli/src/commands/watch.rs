@@ -1,10 +1,7 @@
 //! `qwen mcp watch`: a session without a screen. Connects, watches, reloads, tells each thing that happens, asks on a
 //! terminal, and ends with nothing left behind.
 
-mod asking;
-mod signals;
 mod stdin;
-mod teller;
 mod writer;
 
 use std::{
@@ -16,22 +13,19 @@ use std::{
 use qwen_core::Status;
 use tokio::sync::{mpsc, oneshot, watch};
 
-use self::{
-    asking::{Asked, Asking, FolderWord, Reply},
-    signals::{HangupMeans, Signals, Told, hangup_means},
-    stdin::Typed,
-    teller::{Facts, Teller},
-    writer::Writer,
-};
+use self::{stdin::Typed, writer::Writer};
 use crate::{
     app::{App, Session, StartError},
     args::{Global, WatchArgs},
+    asking::{Asked, Asking, FolderWord, Reply},
     derive::{Derived, FolderQuestion, Promptable, Screen, Yolo},
     events::{EndReason, Event, Started, human_line, json_line},
     exit::Exit,
     hot_reload::{CliEvent, NoticeCode},
     output,
-    settings::Seen,
+    settings::{Environment, Seen},
+    signals::{HangupMeans, Signals, Told, hangup_means},
+    teller::{Facts, Teller},
     text::Paint,
 };
 
@@ -49,23 +43,27 @@ enum Form {
 
 /// Runs a session until it is told to end.
 pub(crate) fn run(global: &Global, args: &WatchArgs) -> Exit {
-    match App::open(global, screen(args)) {
-        Ok(app) => run_app(&app, args),
+    match Environment::of_process() {
+        Ok(environment) => run_in(environment, global, args),
+        Err(error) => {
+            let error = StartError::Surroundings(error);
+            output::fail(&error, error.exit())
+        }
+    }
+}
+
+/// The same in given surroundings.
+pub(crate) fn run_in(environment: Environment, global: &Global, args: &WatchArgs) -> Exit {
+    let done = App::open_in(environment, global, screen(args)).and_then(|app| watch(&app, args));
+    match done {
+        Ok(()) => Exit::Ok,
         Err(error) => output::fail(&error, error.exit()),
     }
 }
 
 /// Whether somebody can be asked.
-pub(crate) fn screen(args: &WatchArgs) -> Screen {
+fn screen(args: &WatchArgs) -> Screen {
     if !args.json && stdin::is_a_person() { Screen::Interactive } else { Screen::Headless }
-}
-
-/// The same in an app that is open.
-pub(crate) fn run_app(app: &App, args: &WatchArgs) -> Exit {
-    match watch(app, args) {
-        Ok(()) => Exit::Ok,
-        Err(error) => output::fail(&error, error.exit()),
-    }
 }
 
 fn watch(app: &App, args: &WatchArgs) -> Result<(), StartError> {

@@ -15,7 +15,8 @@ pub(crate) fn human_line(event: &Event, clock: &str, paint: Paint) -> Option<Str
     Some(format!("{}  {}", paint.apply(Tone::Quiet, clock), paint.apply(tone, &sentence)))
 }
 
-fn sentence(event: &Event) -> Option<(Tone, String)> {
+/// What happened as one sentence, and what it means; `None` where there is nothing to tell.
+pub(crate) fn sentence(event: &Event) -> Option<(Tone, String)> {
     let sentence = match event {
         Event::Started(event) => (Tone::Strong, started(event)),
         Event::Cli(event) => return super::human_cli::sentence(event),

@@ -10,64 +10,72 @@ use crate::{
 
 /// The question, without the line that asks for the answer.
 pub(crate) fn render_question(question: &Question, paint: Paint) -> String {
-    let mut out = String::new();
-    let mut line = |text: String| {
-        out.push_str(&text);
-        out.push('\n');
-    };
-    line(paint.apply(
+    question_lines(question).into_iter().map(|(tone, text)| paint.apply(tone, &text) + "\n").collect()
+}
+
+/// The same, line by line with what each means.
+pub(crate) fn question_lines(question: &Question) -> Vec<(Tone, String)> {
+    let mut out = Vec::new();
+    let mut toned = |tone: Tone, text: String| out.push((tone, text));
+    toned(
         Tone::Attention,
-        &format!(
+        format!(
             "{} wants to run the MCP server \"{}\"",
             who(question.scope),
             visible(question.name.as_str())
         ),
-    ));
-    line(format!("  in        {}", place(&question.source)));
+    );
+    toned(Tone::Normal, format!("  in        {}", place(&question.source)));
     if let Some(real) = &question.source.resolved_path {
-        line(format!("  leads to  {}", visible(&real.display().to_string())));
+        toned(Tone::Normal, format!("  leads to  {}", visible(&real.display().to_string())));
     }
     if let Some(loser) = &question.replaces {
         let whose =
             format!("would replace the {} server of that name in {}", loser.scope, place(&loser.source));
-        line(paint.apply(Tone::Attention, &format!("  {whose}")));
+        toned(Tone::Attention, format!("  {whose}"));
     }
-    line(String::new());
+    toned(Tone::Normal, String::new());
     let width = question.fields.iter().map(|field| visible(&field.name).len()).max().unwrap_or(0);
     for field in &question.fields {
         let name = visible(&field.name);
         for (index, text) in field.lines.iter().enumerate() {
             let label = if index == 0 { name.as_ref() } else { "" };
-            line(format!("  {label:width$}  {}", visible(text)));
+            toned(Tone::Normal, format!("  {label:width$}  {}", visible(text)));
         }
         if field.lines.is_empty() {
-            line(format!("  {name:width$}  (empty)"));
+            toned(Tone::Normal, format!("  {name:width$}  (empty)"));
         }
     }
     if !question.variables.is_empty() {
-        line(String::new());
-        line("  reads these variables:".to_owned());
+        toned(Tone::Normal, String::new());
+        toned(Tone::Normal, "  reads these variables:".to_owned());
         for variable in &question.variables {
             let state = match variable.state {
                 VariableState::Set => "set",
                 VariableState::Default => "not set, has a default",
                 VariableState::Unset => "not set",
             };
-            line(format!("    {} ({state}) → {}", visible(&variable.name), visible(&variable.goes_to)));
+            toned(
+                Tone::Normal,
+                format!("    {} ({state}) → {}", visible(&variable.name), visible(&variable.goes_to)),
+            );
         }
     }
     if !question.warnings.is_empty() {
-        line(String::new());
+        toned(Tone::Normal, String::new());
         for warning in &question.warnings {
-            line(paint.apply(Tone::Bad, &format!("  beware: {}", visible(warning))));
+            toned(Tone::Bad, format!("  beware: {}", visible(warning)));
         }
     }
     if let Some(last) = &question.since_last {
-        line(String::new());
+        toned(Tone::Normal, String::new());
         let when = last.time.as_ref().map(|time| format!(" on {}", visible(time))).unwrap_or_default();
-        line(format!("  another configuration of this name was {}{when}; since then:", last.decision));
+        toned(
+            Tone::Normal,
+            format!("  another configuration of this name was {}{when}; since then:", last.decision),
+        );
         if last.changes.is_empty() {
-            line("    something changed; what, was not recorded".to_owned());
+            toned(Tone::Normal, "    something changed; what, was not recorded".to_owned());
         }
         for change in &last.changes {
             let sign = match change.kind {
@@ -75,11 +83,11 @@ pub(crate) fn render_question(question: &Question, paint: Paint) -> String {
                 ChangeKind::Removed => "-",
                 ChangeKind::Changed => "~",
             };
-            line(format!("    {sign} {}", visible(&change.field)));
+            toned(Tone::Normal, format!("    {sign} {}", visible(&change.field)));
         }
     }
-    line(String::new());
-    line(paint.apply(Tone::Quiet, &format!("  hash {}", question.hash)));
+    toned(Tone::Normal, String::new());
+    toned(Tone::Quiet, format!("  hash {}", question.hash));
     out
 }
 

@@ -102,6 +102,7 @@ pub(super) const ALLOWED: [Rights; 4] = [
         tests: &[
             ("insta", "every output as a snapshot"),
             ("proptest", "reading and reloading hold for any edit"),
+            ("vt100", "what the painter writes is looked at as a terminal shows it"),
         ],
     },
 ];

@@ -13,7 +13,7 @@ use crate::text::visible;
 
 /// Which tool is asked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Asked {
+pub(crate) enum Asked {
     /// By its catalogue name.
     Named(String),
     /// By its server and the server's own name for it.
@@ -27,7 +27,7 @@ pub(super) enum Asked {
 
 impl Asked {
     /// As a person reads it.
-    pub(super) fn shown(&self) -> String {
+    pub(crate) fn shown(&self) -> String {
         match self {
             Self::Named(name) => visible(name).into_owned(),
             Self::Of { server, tool } => format!("{} of {}", visible(tool), visible(server)),
@@ -35,7 +35,7 @@ impl Asked {
     }
 
     /// The server is connected and has nothing of that name.
-    pub(super) fn not_offered(&self, status: &Status) -> Unavailable {
+    pub(crate) fn not_offered(&self, status: &Status) -> Unavailable {
         match self {
             Self::Named(_) => Unavailable::Unknown { nearest: Vec::new() },
             Self::Of { server, tool } => {
@@ -48,7 +48,7 @@ impl Asked {
 }
 
 /// Takes the words apart: a first word that is the name of a server is one, unless arguments follow at once.
-pub(super) fn asked(
+pub(crate) fn asked(
     words: &[String],
     is_server: impl Fn(&str) -> bool,
 ) -> Result<(Asked, Option<String>), Problem> {
@@ -77,7 +77,7 @@ fn is_arguments(word: &str) -> bool {
 }
 
 /// The arguments as an object; none are an empty one.
-pub(super) fn read(text: Option<&str>) -> Result<Value, Problem> {
+pub(crate) fn read(text: Option<&str>) -> Result<Value, Problem> {
     let failed = |what: &str, error: &dyn std::fmt::Display| {
         Problem::new("invalid_arguments", format!("{what}: {error}"), ExitOf::Usage)
     };

@@ -8,32 +8,32 @@ use serde_json::Value;
 use crate::{settings::Environment, text::count};
 
 /// Larger texts go to a file, in bytes.
-pub(super) const LARGEST_TEXT: usize = 64 * 1024;
+pub(crate) const LARGEST_TEXT: usize = 64 * 1024;
 
 /// Where files go.
 #[derive(Clone, Debug)]
-pub(super) struct Keep {
+pub(crate) struct Keep {
     folder: PathBuf,
 }
 
 /// A file could not be written.
 #[derive(Debug, thiserror::Error)]
 #[error("write a part of the result below {}; --json prints the whole of it", folder.display())]
-pub(super) struct KeepError {
+pub(crate) struct KeepError {
     folder: PathBuf,
     source: io::Error,
 }
 
 impl Keep {
     /// In the user's state folder; where there is none, in that for temporary files.
-    pub(super) fn of(environment: &Environment) -> Self {
+    pub(crate) fn of(environment: &Environment) -> Self {
         let folder = crate::sessions::state_folder(environment).unwrap_or_else(std::env::temp_dir);
         Self { folder: folder.join("results") }
     }
 
     /// In this folder.
     #[cfg(test)]
-    pub(super) fn below(folder: &std::path::Path) -> Self {
+    pub(crate) fn below(folder: &std::path::Path) -> Self {
         Self { folder: folder.to_path_buf() }
     }
 
@@ -56,7 +56,7 @@ impl Keep {
 }
 
 /// The result as text that ends with a line break, unless it is empty.
-pub(super) fn text(result: &Value, keep: &Keep) -> Result<String, KeepError> {
+pub(crate) fn text(result: &Value, keep: &Keep) -> Result<String, KeepError> {
     let content = result.get("content").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let mut parts = content.iter().map(|part| block(part, keep)).collect::<Result<Vec<_>, _>>()?;
     // Servers repeat what is structured as text; it is shown where they do not.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 /// The first thing that does not fit.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Misfit {
+pub(crate) struct Misfit {
     /// Keys and indexes from the arguments down.
     path: Vec<Step>,
     what: String,
@@ -39,7 +39,7 @@ impl fmt::Display for Misfit {
 }
 
 /// Checks the arguments against the schema.
-pub(super) fn first_error(schema: &Value, arguments: &Value) -> Option<Misfit> {
+pub(crate) fn first_error(schema: &Value, arguments: &Value) -> Option<Misfit> {
     let mut checking = Checking { root: schema, path: Vec::new(), steps: MOST_STEPS };
     checking.check(schema, arguments, MOST_REFERENCES)
 }

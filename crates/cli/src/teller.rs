@@ -15,25 +15,25 @@ use crate::{
 
 /// What the words point to at one moment.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Facts<'a> {
+pub(crate) struct Facts<'a> {
     /// What the files mean.
-    pub(super) derived: &'a Derived,
+    pub(crate) derived: &'a Derived,
     /// The files.
-    pub(super) snapshot: &'a Snapshot,
+    pub(crate) snapshot: &'a Snapshot,
     /// The project.
-    pub(super) root: &'a Path,
+    pub(crate) root: &'a Path,
 }
 
 /// Turns statuses and what happened to files into events, each told once and in order.
 #[derive(Default)]
-pub(super) struct Teller {
+pub(crate) struct Teller {
     told: Arc<Status>,
 }
 
 impl Teller {
     /// Something happened to files. A planned commit brings its status along, so that what it did is told between what
     /// led to it and what follows from it.
-    pub(super) fn happened(&mut self, event: CliEvent, facts: Facts<'_>) -> Vec<Event> {
+    pub(crate) fn happened(&mut self, event: CliEvent, facts: Facts<'_>) -> Vec<Event> {
         match &event {
             CliEvent::Planned { generation, status } if self.told.observed < *generation => {
                 let status = Arc::clone(status);
@@ -64,7 +64,7 @@ impl Teller {
     }
 
     /// There is a newer status. Whoever calls this has told everything that happened to files before it.
-    pub(super) fn status(&mut self, status: &Arc<Status>, facts: Facts<'_>) -> Vec<Event> {
+    pub(crate) fn status(&mut self, status: &Arc<Status>, facts: Facts<'_>) -> Vec<Event> {
         let told = std::mem::replace(&mut self.told, Arc::clone(status));
         changes(&told, status).into_iter().map(|event| put_into_words(event, facts)).collect()
     }

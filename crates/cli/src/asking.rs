@@ -13,7 +13,7 @@ use crate::{
 
 /// What a person is asked.
 #[derive(Clone, Debug)]
-pub(super) enum Asked {
+pub(crate) enum Asked {
     /// Whether the project's folder is trusted.
     Folder,
     /// Whether a server may run.
@@ -24,7 +24,7 @@ pub(super) enum Asked {
 
 /// What is to be done with an answer.
 #[derive(Clone)]
-pub(super) enum Reply {
+pub(crate) enum Reply {
     /// Record these decisions.
     Decide(Vec<Answer>),
     /// Record whether the folder is trusted.
@@ -39,9 +39,35 @@ pub(super) enum Reply {
     Nothing,
 }
 
+/// What a person says to a question.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Said {
+    /// Yes.
+    Yes,
+    /// Yes to everything that waits; where everything was shown, the same as yes.
+    All,
+    /// No.
+    Reject,
+    /// Neither.
+    NotNow,
+}
+
+impl Said {
+    /// What a typed line says; `None` where it says nothing.
+    fn of(line: &str) -> Option<Self> {
+        Some(match line.trim().to_lowercase().as_str() {
+            "y" | "yes" => Self::Yes,
+            "a" | "all" => Self::All,
+            "r" | "reject" => Self::Reject,
+            "" | "n" | "no" | "not now" => Self::NotNow,
+            _ => return None,
+        })
+    }
+}
+
 /// What was said about the folder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum FolderWord {
+pub(crate) enum FolderWord {
     /// It is trusted.
     Trust,
     /// It is not.
@@ -50,7 +76,7 @@ pub(super) enum FolderWord {
 
 /// The question that stands and the ones that were put off.
 #[derive(Default)]
-pub(super) struct Asking {
+pub(crate) struct Asking {
     current: Option<Asked>,
     put_off: BTreeSet<(ServerName, String)>,
     /// Decided here, and not yet seen in what is derived.
@@ -69,13 +95,13 @@ enum FolderAsked {
 
 impl Asking {
     /// The question that should be shown now, if it is another one than before.
-    pub(super) fn next(&mut self, derived: &Derived) -> Option<Asked> {
+    pub(crate) fn next(&mut self, derived: &Derived) -> Option<Asked> {
         let waits = |name: &ServerName, hash: &str| {
             derived.promptable.get(name).is_some_and(|asked| asked.hash == hash)
         };
         // Once it has been seen as decided, a revoked decision is asked about again.
         self.answered.retain(|(name, hash)| waits(name, hash));
-        if self.all_still_wait(derived) {
+        if self.still_stands(derived) {
             return None;
         }
         let wanted = self.wanted(derived);
@@ -86,41 +112,55 @@ impl Asking {
         self.current.clone()
     }
 
+    /// The question that stands.
+    pub(crate) fn current(&self) -> Option<&Asked> {
+        self.current.as_ref()
+    }
+
+    /// Whether a person put a server off as it was then; what waits is still counted.
+    pub(crate) fn is_put_off(&self, asked: &Promptable) -> bool {
+        self.put_off.contains(&(asked.name.clone(), asked.hash.clone()))
+    }
+
     /// Whether a question stands.
-    pub(super) fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         self.current.is_some()
     }
 
     /// Takes a line that was typed.
-    pub(super) fn answer(&mut self, line: &str, derived: &Derived) -> Reply {
+    pub(crate) fn answer(&mut self, line: &str, derived: &Derived) -> Reply {
+        match (&self.current, Said::of(line)) {
+            (None, _) => Reply::Nothing,
+            (Some(_), Some(said)) => self.say(said, derived),
+            // Back to one at a time.
+            (Some(Asked::Servers(_)), None) => self.say(Said::NotNow, derived),
+            (Some(Asked::Folder | Asked::Server(_)), None) => Reply::Again,
+        }
+    }
+
+    /// Takes an answer to the question that stands.
+    pub(crate) fn say(&mut self, said: Said, derived: &Derived) -> Reply {
         let Some(asked) = self.current.clone() else { return Reply::Nothing };
-        let word = line.trim().to_lowercase();
-        let reply = match asked {
-            Asked::Folder => match word.as_str() {
-                "y" | "yes" => Reply::Trust(FolderWord::Trust),
-                "r" | "reject" => Reply::Trust(FolderWord::Distrust),
-                "" | "n" | "no" | "not now" => Reply::NotNow,
-                _ => Reply::Again,
-            },
-            Asked::Server(asked) => match word.as_str() {
-                "y" | "yes" => Reply::Decide(decisions([&*asked], Verdict::Approve)),
-                "a" | "all" => {
-                    let all: Vec<Promptable> = derived.promptable.values().cloned().collect();
-                    self.current = Some(Asked::Servers(all.clone()));
-                    return Reply::ShowAll(all);
-                }
-                "r" | "reject" => Reply::Decide(decisions([&*asked], Verdict::Reject)),
-                "" | "n" | "no" | "not now" => {
-                    self.put_off.insert((asked.name.clone(), asked.hash.clone()));
-                    Reply::NotNow
-                }
-                _ => Reply::Again,
-            },
-            Asked::Servers(all) => match word.as_str() {
-                "y" | "yes" => Reply::Decide(decisions(&all, Verdict::Approve)),
-                // Back to one at a time.
-                _ => Reply::NotNow,
-            },
+        let reply = match (asked, said) {
+            (Asked::Folder, Said::Yes) => Reply::Trust(FolderWord::Trust),
+            (Asked::Folder, Said::Reject) => Reply::Trust(FolderWord::Distrust),
+            (Asked::Folder, Said::All) => Reply::Again,
+            (Asked::Server(asked), Said::Yes) => Reply::Decide(decisions([&*asked], Verdict::Approve)),
+            (Asked::Server(_), Said::All) => {
+                let all: Vec<Promptable> = derived.promptable.values().cloned().collect();
+                self.current = Some(Asked::Servers(all.clone()));
+                return Reply::ShowAll(all);
+            }
+            (Asked::Server(asked), Said::Reject) => Reply::Decide(decisions([&*asked], Verdict::Reject)),
+            (Asked::Server(asked), Said::NotNow) => {
+                self.put_off.insert((asked.name.clone(), asked.hash.clone()));
+                Reply::NotNow
+            }
+            (Asked::Servers(all), Said::Yes) => Reply::Decide(decisions(&all, Verdict::Approve)),
+            // Back to one at a time.
+            (Asked::Servers(_), Said::All | Said::Reject | Said::NotNow) | (Asked::Folder, Said::NotNow) => {
+                Reply::NotNow
+            }
         };
         match &reply {
             Reply::Again | Reply::ShowAll(_) => return reply,
@@ -135,13 +175,18 @@ impl Asking {
         reply
     }
 
-    /// Whether everything that was shown together still waits as it was shown.
-    fn all_still_wait(&self, derived: &Derived) -> bool {
+    /// Whether what was shown still waits as it was shown: a question does not change under the fingers of somebody who
+    /// answers it because another one came in.
+    fn still_stands(&self, derived: &Derived) -> bool {
+        let waits = |shown: &Promptable| {
+            derived.promptable.get(&shown.name).is_some_and(|asked| asked.hash == shown.hash)
+        };
+        let folder_first =
+            (derived.folder_question, self.folder) == (FolderQuestion::Ask, FolderAsked::NotYet);
         match &self.current {
-            Some(Asked::Servers(all)) => all.iter().all(|shown| {
-                derived.promptable.get(&shown.name).is_some_and(|asked| asked.hash == shown.hash)
-            }),
-            Some(Asked::Folder | Asked::Server(_)) | None => false,
+            Some(Asked::Servers(all)) => all.iter().all(waits),
+            Some(Asked::Server(asked)) => waits(asked) && !folder_first,
+            Some(Asked::Folder) | None => false,
         }
     }
 
@@ -173,7 +218,10 @@ impl Asking {
 }
 
 /// One answer for each, about exactly what was shown.
-fn decisions<'a>(asked: impl IntoIterator<Item = &'a Promptable>, verdict: Verdict) -> Vec<Answer> {
+pub(crate) fn decisions<'a>(
+    asked: impl IntoIterator<Item = &'a Promptable>,
+    verdict: Verdict,
+) -> Vec<Answer> {
     asked
         .into_iter()
         .filter_map(|asked| {
@@ -224,6 +272,15 @@ mod tests {
         // `a` sorts before `b` and comes in before the answer.
         let reply = asking.answer("y", &waiting(&["a", "b"]));
         assert_eq!(decided(reply), [("b".to_owned(), Verdict::Approve)]);
+        assert_eq!(asked(&mut asking, &waiting(&["a"])).unwrap(), "a");
+    }
+
+    #[test]
+    fn a_question_that_stands_is_not_taken_away_by_one_that_comes_before_it() {
+        let mut asking = Asking::default();
+        assert_eq!(asked(&mut asking, &waiting(&["b"])).unwrap(), "b");
+        assert!(asked(&mut asking, &waiting(&["a", "b"])).is_none());
+        assert_eq!(decided(asking.answer("r", &waiting(&["a", "b"]))), [("b".to_owned(), Verdict::Reject)]);
         assert_eq!(asked(&mut asking, &waiting(&["a"])).unwrap(), "a");
     }
 

@@ -1,0 +1,105 @@
+//! What is typed, and where in it? The input line with what was typed before it and what could follow. It knows no
+//! command by itself.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui_textarea::{CursorMove, TextArea};
+
+use super::{complete::Completion, history::History};
+
+/// The input line.
+pub(super) struct Input {
+    area: TextArea<'static>,
+    history: History,
+    /// What could stand at the cursor, where somebody asked.
+    pub(super) completion: Option<Completion>,
+    /// When a key was typed last, in milliseconds since 1970.
+    pub(super) typed_at: u64,
+}
+
+impl Input {
+    /// Empty, with the lines that were typed before, oldest first.
+    pub(super) fn new(history: Vec<String>) -> Self {
+        Self { area: TextArea::default(), history: History::new(history), completion: None, typed_at: 0 }
+    }
+
+    /// The whole line.
+    pub(super) fn text(&self) -> &str {
+        self.area.lines().first().map_or("", String::as_str)
+    }
+
+    /// Whether nothing is typed.
+    pub(super) fn is_empty(&self) -> bool {
+        self.text().is_empty()
+    }
+
+    /// How many characters stand before the cursor.
+    pub(super) fn cursor(&self) -> usize {
+        self.area.cursor().1
+    }
+
+    /// The text before the cursor.
+    pub(super) fn before_cursor(&self) -> String {
+        self.text().chars().take(self.cursor()).collect()
+    }
+
+    /// Takes a key that edits, as a shell would.
+    pub(super) fn edit(&mut self, key: KeyEvent) {
+        let begins_anew = key.modifiers == KeyModifiers::CONTROL && key.code == KeyCode::Char('u');
+        // What it says is whether the text changed, which nobody asks.
+        let _changed = if begins_anew { self.area.delete_line_by_head() } else { self.area.input(key) };
+        self.keep_one_line();
+        self.completion = None;
+    }
+
+    /// Takes pasted text; it stays one line.
+    pub(super) fn paste(&mut self, text: &str) {
+        let one_line = text.replace("\r\n", " ").replace(['\n', '\r'], " ");
+        self.area.insert_str(one_line.trim_end_matches(' '));
+        self.completion = None;
+    }
+
+    /// Puts this in place of so many characters before the cursor.
+    pub(super) fn complete(&mut self, replaced: usize, text: &str) {
+        for _ in 0..replaced {
+            self.area.delete_char();
+        }
+        self.area.insert_str(text);
+    }
+
+    /// Makes this the line, with the cursor at its end.
+    pub(super) fn set(&mut self, text: &str) {
+        self.area = TextArea::new(vec![text.to_owned()]);
+        self.area.move_cursor(CursorMove::End);
+        self.completion = None;
+    }
+
+    /// Hands the line over and begins anew.
+    pub(super) fn take(&mut self) -> String {
+        let line = self.text().to_owned();
+        self.set("");
+        self.history.add(&line);
+        line
+    }
+
+    /// The line typed before this one.
+    pub(super) fn back(&mut self) {
+        if let Some(line) = self.history.back(&self.text().to_owned()) {
+            self.set(&line);
+        }
+    }
+
+    /// The line typed after this one.
+    pub(super) fn forward(&mut self) {
+        if let Some(line) = self.history.forward() {
+            self.set(&line);
+        }
+    }
+
+    /// Some keys break a line, and what was cut elsewhere may hold breaks.
+    fn keep_one_line(&mut self) {
+        if self.area.lines().len() > 1 {
+            let line = self.area.lines().join(" ");
+            self.set(&line);
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! What does the interactive session know at one moment? Everything that a screen is drawn from, as one value. It moves
+//! by `update` alone, draws nothing and does nothing.
+
+use std::{path::PathBuf, sync::Arc};
+
+use qwen_core::{Phase, Progress, ServerName, State as ServerState, Status};
+
+use super::{
+    dialog::Dialog,
+    event::{Size, UseId},
+    help::Help,
+    input::Input,
+    line::Line,
+    notices::Notices,
+    question::OpenQuestion,
+};
+use crate::{
+    asking::Asking,
+    derive::Derived,
+    settings::Snapshot,
+    teller::{Facts, Teller},
+    text::Paint,
+    words::Background,
+};
+
+/// The interactive session.
+pub(super) struct State {
+    /// The project.
+    pub(super) root: PathBuf,
+    /// Whether there is colour.
+    pub(super) paint: Paint,
+    /// Of the terminal.
+    pub(super) size: Size,
+    /// The newest status.
+    pub(super) status: Arc<Status>,
+    /// What the files mean.
+    pub(super) derived: Arc<Derived>,
+    /// The files.
+    pub(super) snapshot: Arc<Snapshot>,
+    /// Whether the first commit is planned.
+    pub(super) life: Life,
+    /// Told, and not yet in the scroll-back.
+    pub(super) transcript: Vec<Line>,
+    /// Puts what happens into words, each once.
+    pub(super) teller: Teller,
+    /// What happened in the last moments, not yet told for good.
+    pub(super) notices: Notices,
+    /// What is typed.
+    pub(super) input: Input,
+    /// What runs, oldest first.
+    pub(super) running: Vec<Running>,
+    /// The number of the next use.
+    pub(super) next_use: u64,
+    /// The queue of questions.
+    pub(super) asking: Asking,
+    /// The question on the screen.
+    pub(super) question: Option<OpenQuestion>,
+    /// The list of servers, or one of them.
+    pub(super) dialog: Option<Dialog>,
+    /// The help, above everything else.
+    pub(super) help: Option<Help>,
+    /// Until when another Ctrl-C ends the session, in milliseconds since 1970.
+    pub(super) quit_until: Option<u64>,
+}
+
+/// Whether the session runs yet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Life {
+    /// The screen is there before anything is connected.
+    Starting,
+    /// The first commit is planned.
+    Running,
+}
+
+/// One use of a tool, prompt or resource that is under way.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Running {
+    /// Which.
+    pub(super) id: UseId,
+    /// Such as `call mcp__github__search`.
+    pub(super) label: String,
+    /// Milliseconds since 1970.
+    pub(super) since: u64,
+    /// The newest notice.
+    pub(super) progress: Option<Progress>,
+    /// Whether it was given up.
+    pub(super) course: Course,
+}
+
+/// How a use goes on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Course {
+    /// Towards its answer.
+    Going,
+    /// The server was told; its answer to that ends it.
+    Cancelling,
+}
+
+/// What a screen begins with.
+pub(super) struct Opening {
+    /// The project.
+    pub(super) root: PathBuf,
+    /// Whether there is colour.
+    pub(super) paint: Paint,
+    /// Of the terminal.
+    pub(super) size: Size,
+    /// What the files mean at start.
+    pub(super) derived: Arc<Derived>,
+    /// The files at start.
+    pub(super) snapshot: Arc<Snapshot>,
+    /// Lines typed before, oldest first.
+    pub(super) history: Vec<String>,
+}
+
+impl State {
+    /// Before anything is connected.
+    pub(super) fn new(opening: Opening) -> Self {
+        let Opening { root, paint, size, derived, snapshot, history } = opening;
+        Self {
+            root,
+            paint,
+            size,
+            status: Arc::default(),
+            derived,
+            snapshot,
+            life: Life::Starting,
+            transcript: Vec::new(),
+            teller: Teller::default(),
+            notices: Notices::default(),
+            input: Input::new(history),
+            running: Vec::new(),
+            next_use: 1,
+            asking: Asking::default(),
+            question: None,
+            dialog: None,
+            help: None,
+            quit_until: None,
+        }
+    }
+
+    /// What the words point to.
+    pub(super) fn background(&self) -> Background<'_> {
+        Background { snapshot: &self.snapshot, root: &self.root }
+    }
+
+    /// Says a line for good.
+    pub(super) fn say(&mut self, line: Line) {
+        self.transcript.push(line);
+    }
+
+    /// Lets the teller tell with what is known now.
+    pub(super) fn with_facts<T>(&mut self, tell: impl FnOnce(&mut Teller, Facts<'_>) -> T) -> T {
+        let facts = Facts { derived: &self.derived, snapshot: &self.snapshot, root: &self.root };
+        tell(&mut self.teller, facts)
+    }
+
+    /// Whether something on the screen changes by itself as time goes on.
+    pub(super) fn is_moving(&self) -> bool {
+        !self.running.is_empty() || self.notices.is_open() || self.quit_until.is_some()
+    }
+
+    /// What a server is doing; `None` when it is not in the map.
+    pub(super) fn phase(&self, name: &ServerName) -> Option<&Phase> {
+        self.status.servers.get(name).map(|server| &server.phase)
+    }
+
+    /// How many servers are in a state.
+    pub(super) fn count(&self, is: impl Fn(ServerState) -> bool) -> usize {
+        self.status.servers.values().filter(|server| is(server.phase.state())).count()
+    }
+}

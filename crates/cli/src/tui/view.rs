@@ -1,0 +1,160 @@
+//! What stands on the screen for a state? A pure function to rows of cells and the place of the cursor: whatever is on
+//! top as a box, or the line that is typed, and below it what runs and the status.
+
+mod status;
+
+use ratatui::{
+    buffer::Buffer,
+    layout::{Position, Rect},
+};
+use unicode_segmentation::UnicodeSegmentation as _;
+use unicode_width::UnicodeWidthStr as _;
+
+use super::{
+    help,
+    line::{Line, chosen},
+    painter::Cursor,
+    panel::{FRAME, Panel, Scroll},
+    state::State,
+};
+use crate::text::{Tone, cut_to, visible};
+
+/// What stands in front of what is typed.
+const PROMPT: &str = "> ";
+/// As many texts that could stand at the cursor are shown.
+const CANDIDATES: usize = 6;
+
+/// The rows at the bottom of the terminal.
+pub(super) struct Screen {
+    /// What stands there.
+    pub(super) buffer: Buffer,
+    /// Where somebody types.
+    pub(super) cursor: Cursor,
+}
+
+/// Draws a state; `now` is in milliseconds since 1970.
+pub(super) fn view(state: &State, now: u64) -> Screen {
+    let columns = state.size.columns.max(1);
+    let below = status::lines(state, usize::from(columns), now);
+    match top(state, now) {
+        Some(panel) => boxed(state, &panel, &below),
+        None => typing(state, &below),
+    }
+}
+
+/// How far what is on top can be scrolled.
+pub(super) fn most_scroll(state: &State, now: u64) -> usize {
+    let below = status::lines(state, usize::from(state.size.columns), now).len();
+    top(state, now).map_or(0, |panel| {
+        let rows = panel.height(state.size.columns, most_rows(state, below));
+        panel.most_scroll(state.size.columns, rows)
+    })
+}
+
+/// Whatever is on top of the line that is typed.
+fn top(state: &State, now: u64) -> Option<Panel> {
+    let width = usize::from(state.size.columns.saturating_sub(FRAME)).max(1);
+    if let Some(help) = &state.help {
+        return Some(Panel {
+            title: "Help".to_owned(),
+            lines: help::lines(width),
+            scroll: Scroll::From(help.scroll),
+            keys: "↑↓ scroll · Esc back".to_owned(),
+            ..Panel::default()
+        });
+    }
+    if let Some(question) = &state.question {
+        return Some(question.panel(width));
+    }
+    state.dialog.as_ref().map(|dialog| dialog.panel(state, width, now))
+}
+
+/// The rows that a box may take: a line of the transcript stays in sight.
+fn most_rows(state: &State, below: usize) -> u16 {
+    let below = u16::try_from(below).unwrap_or(u16::MAX);
+    state.size.rows.saturating_sub(below).saturating_sub(1).max(3)
+}
+
+fn boxed(state: &State, panel: &Panel, below: &[Line]) -> Screen {
+    let columns = state.size.columns.max(1);
+    let height = panel.height(columns, most_rows(state, below.len()));
+    let mut buffer = empty(columns, usize::from(height) + below.len());
+    panel.draw(Rect::new(0, 0, columns, height), &mut buffer, state.paint);
+    draw(state, &mut buffer, height, below);
+    Screen { buffer, cursor: Cursor::Hidden }
+}
+
+fn typing(state: &State, below: &[Line]) -> Screen {
+    let columns = state.size.columns.max(1);
+    let candidates = candidates(state);
+    let rows = 1 + candidates.len() + below.len();
+    let mut buffer = empty(columns, rows);
+    let room = usize::from(columns).saturating_sub(PROMPT.len() + 1).max(1);
+    let (shown, at) = window(&state.input.before_cursor(), state.input.text(), room);
+    let line = Line::new(Tone::Strong, PROMPT).and(Tone::Normal, &shown);
+    draw(state, &mut buffer, 0, &[line]);
+    draw(state, &mut buffer, 1, &candidates);
+    if let Some(completion) = &state.input.completion
+        && let Ok(row) = u16::try_from(completion.chosen % CANDIDATES + 1)
+    {
+        buffer.set_style(Rect::new(0, row, columns, 1).intersection(buffer.area), chosen(state.paint));
+    }
+    draw(state, &mut buffer, u16::try_from(1 + candidates.len()).unwrap_or(1), below);
+    let x = u16::try_from(PROMPT.len() + at).unwrap_or(0).min(columns - 1);
+    Screen { buffer, cursor: Cursor::At(Position::new(x, 0)) }
+}
+
+fn empty(columns: u16, rows: usize) -> Buffer {
+    Buffer::empty(Rect::new(0, 0, columns, u16::try_from(rows).unwrap_or(u16::MAX)))
+}
+
+fn draw(state: &State, buffer: &mut Buffer, from: u16, lines: &[Line]) {
+    for (y, line) in (from..buffer.area.height).zip(lines) {
+        buffer.set_line(0, y, &line.drawn(state.paint), buffer.area.width);
+    }
+}
+
+/// As much of the line as fits around the cursor, and in which column of that the cursor stands.
+fn window(before: &str, whole: &str, room: usize) -> (String, usize) {
+    let (before, whole) = (visible(before), visible(whole));
+    let behind = whole.get(before.len()..).unwrap_or_default();
+    let mut shown: Vec<&str> = before.graphemes(true).collect();
+    let mut first = 0;
+    let width = |from: usize| shown.iter().skip(from).map(|text| text.width()).sum::<usize>();
+    while width(first) > room {
+        first += 1;
+    }
+    let at = width(first);
+    let mut text: String = shown.drain(first..).collect();
+    let mut used = at;
+    for grapheme in behind.graphemes(true) {
+        used += grapheme.width();
+        if used > room {
+            break;
+        }
+        text.push_str(grapheme);
+    }
+    (text, at)
+}
+
+/// What could stand at the cursor, the page with the chosen one.
+fn candidates(state: &State) -> Vec<Line> {
+    let Some(completion) = &state.input.completion else { return Vec::new() };
+    let first = completion.chosen / CANDIDATES * CANDIDATES;
+    let page = || completion.candidates.iter().enumerate().skip(first).take(CANDIDATES);
+    let shown = |text: &str| cut_to(&visible(text), 40);
+    let width = page().map(|(_, candidate)| shown(&candidate.text).width()).max().unwrap_or(0);
+    page()
+        .map(|(index, candidate)| {
+            let mark = if index == completion.chosen { "› " } else { "  " };
+            let text = shown(&candidate.text);
+            let pad = " ".repeat(width - text.width() + 2);
+            Line::new(Tone::Strong, mark)
+                .and(Tone::Normal, &format!("{text}{pad}"))
+                .and(Tone::Quiet, &candidate.about)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;
