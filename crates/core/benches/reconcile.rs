@@ -40,11 +40,11 @@ fn desired(count: usize, edited: Option<usize>) -> Desired {
 }
 
 fn live(desired: &Desired) -> LiveView<'_> {
-    let valid = |(name, entry)| match entry {
+    let valid = desired.servers.iter().filter_map(|(name, entry)| match entry {
         Entry::Valid(spec) => Some((name, spec)),
         Entry::Invalid(_) => None,
-    };
-    desired.servers.iter().filter_map(valid).collect()
+    });
+    valid.collect()
 }
 
 fn admission(c: &mut Criterion) {
