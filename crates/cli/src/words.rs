@@ -160,6 +160,12 @@ fn after_failure(failure: &Failure, retry_at: Option<u64>, name: &ServerName, ro
             format!("make the folder, or mend cwd in {entry}")
         }
         FailureKind::NeedsAuth { .. } => format!("give it credentials in headers in {entry}"),
+        FailureKind::Forbidden => format!("give it other credentials in headers in {entry}, or run {again}"),
+        FailureKind::WrongEndpoint { .. } => format!("check its URL in {entry}, then {again}"),
+        FailureKind::Tls => {
+            "name its certificate authority in NODE_EXTRA_CA_CERTS or SSL_CERT_FILE and start again"
+                .to_owned()
+        }
         FailureKind::Unsupported => format!("switch it off in {entry} until this version can do it"),
         FailureKind::InvalidHandshake => format!("check in {entry} that it is an MCP server, then {again}"),
         FailureKind::CrashLoop => format!("mend {entry}, which tries it again at once, or run {again}"),
@@ -171,6 +177,7 @@ fn after_failure(failure: &Failure, retry_at: Option<u64>, name: &ServerName, ro
         | FailureKind::EndedEarly
         | FailureKind::StreamClosed
         | FailureKind::Network
+        | FailureKind::Unavailable { .. }
         | FailureKind::Aborted => match retry_at {
             Some(_) => format!("nothing; it is tried again by itself, or at once after an edit of {entry}"),
             None => format!("mend {entry}, or run {again}"),

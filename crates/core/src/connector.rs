@@ -175,6 +175,10 @@ pub enum CallError {
     /// The connection broke while the call ran, or was gone before it was sent.
     #[error("the connection was lost while the call ran: {0}")]
     Lost(String),
+    /// The server did answer, but not in the protocol's own way: a status, another content type, too large. The
+    /// connection may be as good as before.
+    #[error("the call was not answered: {0}")]
+    Unanswered(String),
     /// The whole time was used up; the server was told.
     #[error("no answer within {0:?}; the server was told to stop")]
     TimedOut(Duration),

@@ -1,5 +1,7 @@
 //! Every way in which a connection can fail, and which of them a retry cannot mend.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 /// Why a connection could not be opened or was lost. The text is for people and holds no secret.
@@ -67,6 +69,20 @@ pub enum FailureKind {
     },
     /// The network refused or broke; a retry may mend it.
     Network,
+    /// The server understood who asks and does not let them (HTTP 403).
+    Forbidden,
+    /// The server is there and cannot serve now (HTTP 429 and 5xx).
+    Unavailable {
+        /// How long it asks us to wait, where it does.
+        retry_after: Option<Duration>,
+    },
+    /// What answers at the URL is no MCP endpoint or another one: its status, its content type, a redirect.
+    WrongEndpoint {
+        /// The HTTP status, where that is what was wrong.
+        status: Option<u16>,
+    },
+    /// The server's certificate is not trusted, or it does not speak TLS.
+    Tls,
     /// This build cannot do it.
     Unsupported,
     /// It ended right after its handshake too often.
@@ -86,12 +102,16 @@ impl FailureKind {
             | Self::EndedEarly
             | Self::StreamClosed
             | Self::Listing
-            | Self::Network => true,
+            | Self::Network
+            | Self::Unavailable { .. } => true,
             Self::CommandNotFound
             | Self::CwdMissing
             | Self::CwdNotAFolder
             | Self::InvalidHandshake
             | Self::NeedsAuth { .. }
+            | Self::Forbidden
+            | Self::WrongEndpoint { .. }
+            | Self::Tls
             | Self::Unsupported
             | Self::CrashLoop
             | Self::Aborted => false,

@@ -3,13 +3,17 @@
 
 mod answers;
 mod call;
+mod conversation;
 mod direct;
+mod ground;
 mod handshake;
 mod items;
 mod listing;
 mod live;
 mod peer;
 mod permits;
+mod process;
+mod remote;
 mod tap;
 mod vitals;
 

@@ -15,6 +15,8 @@ pub(crate) struct Retry {
 const CEILING: Duration = Duration::from_secs(60);
 /// The longest time before the first retry.
 const FIRST: Duration = Duration::from_secs(1);
+/// A server that asks us to stay away longer than this is asked again all the same.
+const LONGEST_HINT: Duration = Duration::from_secs(600);
 /// A connection that lived this long starts the back-off afresh.
 const HEALTHY: Duration = Duration::from_secs(60);
 /// A connection that ended sooner than this after its handshake is a short life.
@@ -38,7 +40,7 @@ impl Retry {
         if failure.kind == FailureKind::EndedEarly {
             return self.after_loss(failure, Duration::ZERO, jitter);
         }
-        let delay = failure.kind.is_retried().then(|| self.delay(jitter));
+        let delay = self.wait(&failure.kind, jitter);
         (failure, delay)
     }
 
@@ -62,8 +64,17 @@ impl Retry {
             );
             return (Failure { kind: FailureKind::CrashLoop, message, ..failure }, None);
         }
-        let delay = failure.kind.is_retried().then(|| self.delay(jitter));
+        let delay = self.wait(&failure.kind, jitter);
         (failure, delay)
+    }
+
+    /// How long to wait where trying again makes sense: not shorter than the server asked for.
+    fn wait(&mut self, kind: &FailureKind, jitter: Jitter) -> Option<Duration> {
+        let delay = kind.is_retried().then(|| self.delay(jitter))?;
+        if let FailureKind::Unavailable { retry_after: Some(asked) } = kind {
+            return Some(delay.max((*asked).min(LONGEST_HINT)));
+        }
+        Some(delay)
     }
 
     /// Doubles with each failure up to the ceiling; the jitter takes off up to half.
@@ -112,10 +123,23 @@ mod tests {
             FailureKind::CwdNotAFolder,
             FailureKind::InvalidHandshake,
             FailureKind::NeedsAuth { challenge: None },
+            FailureKind::Forbidden,
+            FailureKind::WrongEndpoint { status: Some(404) },
+            FailureKind::Tls,
             FailureKind::Unsupported,
         ] {
             let (failure, wait) = Retry::default().after_failed_open(failed(kind), NO_JITTER);
             assert_eq!(wait, None, "{failure:?}");
+        }
+    }
+
+    #[test]
+    fn a_server_that_says_how_long_is_left_alone_so_long_up_to_ten_minutes() {
+        for (asked, waited) in [(None, 1), (Some(0), 1), (Some(30), 30), (Some(86_400), 600)] {
+            let retry_after = asked.map(Duration::from_secs);
+            let failure = failed(FailureKind::Unavailable { retry_after });
+            let wait = Retry::default().after_failed_open(failure, NO_JITTER).1;
+            assert_eq!(wait, Some(Duration::from_secs(waited)), "{asked:?}");
         }
     }
 

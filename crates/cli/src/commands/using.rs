@@ -142,6 +142,7 @@ impl Problem {
         let (reason, exit) = match error {
             CallError::Interrupted => ("interrupted", ExitOf::Failed),
             CallError::Lost(_) => ("lost", ExitOf::Failed),
+            CallError::Unanswered(_) => ("unanswered", ExitOf::Failed),
             CallError::TimedOut(_) | CallError::Idle(_) => ("timed_out", ExitOf::Failed),
             CallError::Cancelled => ("cancelled", ExitOf::Interrupted),
             CallError::CancelledByServer(_) => ("cancelled_by_server", ExitOf::Failed),

@@ -172,8 +172,11 @@ impl Calls {
             AskError::Refused { code, text, .. } if code == i64::from(CANCELLED) => {
                 CallError::CancelledByServer(Some(mask_text(&text, &self.secrets)))
             }
-            AskError::Refused { code, text, data } => {
+            AskError::Refused { code, text, data, .. } => {
                 CallError::Protocol { code, message: mask_text(&text, &self.secrets), data }
+            }
+            AskError::Unanswered { failure, .. } => {
+                CallError::Unanswered(mask_text(&failure.message, &self.secrets))
             }
             AskError::Gone(why) => {
                 let mut phase = self.phase.subscribe();
@@ -226,6 +229,7 @@ fn reason(error: &CallError) -> &'static str {
         CallError::Interrupted => "the connection is being closed",
         CallError::Cancelled
         | CallError::Lost(_)
+        | CallError::Unanswered(_)
         | CallError::CancelledByServer(_)
         | CallError::Protocol { .. } => "cancelled by the user",
     }

@@ -73,8 +73,10 @@ pub(super) async fn shake(
             asker.notify("notifications/initialized").await.map_err(no_agreement)?;
             Ok(Agreed { asker, offers, instructions })
         }
-        (Err(error), VersionNegotiation::Auto) if error.is_unknown_method() => {
-            let agreed = discover(asker, client).await?;
+        (Err(error), VersionNegotiation::Auto)
+            if error.is_unknown_method() || error.status() == Some(400) =>
+        {
+            let agreed = discover(asker, client).await.map_err(|second| worse(error, second))?;
             shook_hands.store(true, Ordering::Relaxed);
             Ok(agreed)
         }
@@ -99,7 +101,7 @@ async fn discover(asker: Asker, client: &Client) -> Result<Agreed, NoAgreement> 
     let result =
         asker.answer("server/discover", None, Abandoned::Silent).await.map_err(|error| match error {
             AskError::Gone(why) => NoAgreement::Gone(why),
-            refused @ AskError::Refused { .. } => invalid(format!(
+            refused @ (AskError::Refused { .. } | AskError::Unanswered { .. }) => invalid(format!(
                 "the server knows neither initialize nor server/discover ({refused}); is it an MCP server?"
             )),
         })?;
@@ -149,15 +151,28 @@ fn instructions(result: &Value) -> Option<String> {
 fn no_agreement(error: AskError) -> NoAgreement {
     match error {
         AskError::Gone(why) => NoAgreement::Gone(why),
-        AskError::Refused { code, text, data } => {
+        AskError::Unanswered { failure, .. } => NoAgreement::Failed(failure),
+        AskError::Refused { code, text, data, status } => {
             let supported = strings(data.as_ref().and_then(|data| data.get("supported")));
             let speaks = if supported.is_empty() {
                 String::new()
             } else {
                 format!("; the server speaks {}, we speak {}", one_of(&supported), KNOWN.join(", "))
             };
-            invalid(format!("the server refused initialize: error {code}: {text}{speaks}"))
+            let message = format!("the server refused initialize: error {code}: {text}{speaks}");
+            match status {
+                Some(_) => NoAgreement::Failed(Failure::new(FailureKind::WrongEndpoint { status }, message)),
+                None => invalid(message),
+            }
         }
+    }
+}
+
+/// What to say when neither way was understood: over HTTP the status of the first says more than that of the second.
+fn worse(first: AskError, second: NoAgreement) -> NoAgreement {
+    match (first.status(), second) {
+        (Some(_), NoAgreement::Failed(_)) => no_agreement(first),
+        (_, second) => second,
     }
 }
 
@@ -233,6 +248,7 @@ mod tests {
             code: -32602,
             text: "unsupported".to_owned(),
             data: Some(json!({"supported": ["2030-01-01"]})),
+            status: None,
         };
         let NoAgreement::Failed(failure) = no_agreement(error) else { panic!() };
         assert!(failure.message.contains("the server speaks 2030-01-01, we speak 2024-11-05"), "{failure}");

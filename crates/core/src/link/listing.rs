@@ -12,7 +12,10 @@ use super::{
     peer::{Abandoned, AskError, Asker},
     tap::Lists,
 };
-use crate::inventory::{Inventory, Listing, Prompt, Resource, Tool};
+use crate::{
+    failure::Failure,
+    inventory::{Inventory, Listing, Prompt, Resource, Tool},
+};
 
 /// Neither more items nor more pages of one list.
 const MOST: usize = 10_000;
@@ -39,6 +42,8 @@ pub(super) enum NoList {
     Late,
     /// The connection went away.
     Gone(String),
+    /// The server did not answer in the protocol's own way, and may do so the next time.
+    Unanswered(Failure),
 }
 
 /// Reads all lists that are worth asking for. Tools are needed; a prompt or resource list that does not come in time is
@@ -50,6 +55,7 @@ pub(super) async fn all(
     deadline: Instant,
 ) -> Result<Offered, NoList> {
     let tools = match timeout_at(deadline, pages(asker, "tools/list", "tools")).await {
+        Ok(Err(Stopped::Unanswered(failure))) => return Err(NoList::Unanswered(failure)),
         Ok(walked) => part(walked, items::tools).map_err(NoList::Gone)?,
         Err(_) => return Err(NoList::Late),
     };
@@ -144,6 +150,7 @@ type Walked = Result<(Vec<Value>, Option<String>), Stopped>;
 enum Stopped {
     NotOffered,
     Failed(String),
+    Unanswered(Failure),
     Gone(String),
 }
 
@@ -160,6 +167,7 @@ fn part<T>(walked: Walked, sort: impl Fn(Vec<Value>) -> Sorted<T>) -> Result<Par
         }
         Err(Stopped::NotOffered) => Ok(Part::new(Listing::NotOffered)),
         Err(Stopped::Failed(why)) => Ok(Part::new(Listing::Failed(why))),
+        Err(Stopped::Unanswered(failure)) => Ok(Part::new(Listing::Failed(failure.message))),
         Err(Stopped::Gone(why)) => Err(why),
     }
 }
@@ -172,6 +180,7 @@ async fn pages(asker: &Asker, method: &str, key: &str) -> Walked {
         let params = cursor.map(|cursor| json!({ "cursor": cursor }));
         let page = asker.answer(method, params, Abandoned::Told).await.map_err(|error| match error {
             AskError::Gone(why) => Stopped::Gone(why),
+            AskError::Unanswered { failure, .. } => Stopped::Unanswered(failure),
             refused if refused.is_unknown_method() && walk.pages == 0 => Stopped::NotOffered,
             refused @ AskError::Refused { .. } => Stopped::Failed(format!("{method}: {refused}")),
         })?;

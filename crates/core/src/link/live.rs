@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     answers::Answers,
     call::{Calls, LinkCaller, Phase},
+    ground::Ground,
     handshake::Offers,
     listing::Offered,
     peer::Asker,
@@ -24,7 +25,6 @@ use crate::{
     admission::Admitted,
     connector::{Attempt, Caller, Link, LinkEvent, Teardown},
     failure::Failure,
-    transport::process::ServerProcess,
 };
 
 /// A list change is acted on when no other came for this long …
@@ -40,7 +40,7 @@ pub(super) type Service = RunningService<RoleClient, Answers>;
 /// The owner's end of a live connection.
 pub(super) struct Live {
     calls: EndsCalls,
-    process: ServerProcess,
+    ground: Ground,
     /// The proof that it may be open lives as long as it does.
     admitted: Admitted,
     /// Cancelled when a call that a drain waits for may go on no longer.
@@ -59,12 +59,12 @@ impl Drop for EndsCalls {
 impl Live {
     pub(super) fn new(
         calls: Arc<Calls>,
-        process: ServerProcess,
+        ground: Ground,
         admitted: Admitted,
         hurry: CancellationToken,
     ) -> Self {
-        process.mark_live();
-        Self { calls: EndsCalls(calls), process, admitted, hurry }
+        ground.mark_live();
+        Self { calls: EndsCalls(calls), ground, admitted, hurry }
     }
 
     async fn end(self, teardown: Teardown) {
@@ -82,7 +82,7 @@ impl Live {
         }
         calls.enter(Phase::Interrupted);
         timeout(FAREWELL, calls.quiet()).await.ok();
-        self.process.end(teardown).await;
+        self.ground.end(teardown).await;
         tracing::debug!(server = %self.admitted.name(), ?teardown, "nothing is left of the server");
     }
 }

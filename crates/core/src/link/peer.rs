@@ -14,7 +14,11 @@ use rmcp::{
 use serde_json::{Value, json};
 
 use super::tap::NoticeTo;
-use crate::mask::mask_text;
+use crate::{
+    failure::Failure,
+    mask::mask_text,
+    transport::undelivered::{Ends, Refusal, Undelivered},
+};
 
 /// What a server that does not read gets to hear of a cancellation.
 const TELL: Duration = Duration::from_secs(1);
@@ -22,8 +26,10 @@ const TELL: Duration = Duration::from_secs(1);
 /// Why a question has no answer.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum AskError {
-    /// The server answered with an error.
-    Refused { code: i64, text: String, data: Option<Value> },
+    /// The server answered with an error, over HTTP perhaps with a status that says the same.
+    Refused { code: i64, text: String, data: Option<Value>, status: Option<u16> },
+    /// There was an answer, but none in the protocol's own way. The connection may be as good as before.
+    Unanswered { failure: Failure, status: Option<u16> },
     /// The connection is gone, or the message could not be written.
     Gone(String),
 }
@@ -35,12 +41,21 @@ impl AskError {
     pub(super) fn is_unknown_method(&self) -> bool {
         matches!(self, Self::Refused { code: Self::UNKNOWN_METHOD, .. })
     }
+
+    /// The HTTP status of the answer, where it was no success.
+    pub(super) fn status(&self) -> Option<u16> {
+        match self {
+            Self::Refused { status, .. } | Self::Unanswered { status, .. } => *status,
+            Self::Gone(_) => None,
+        }
+    }
 }
 
 impl std::fmt::Display for AskError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Refused { code, text, .. } => write!(f, "error {code}: {text}"),
+            Self::Unanswered { failure, .. } => write!(f, "{failure}"),
             Self::Gone(why) => f.write_str(why),
         }
     }
@@ -171,10 +186,21 @@ fn gone() -> AskError {
 
 fn ask_error(error: ServiceError) -> AskError {
     if let ServiceError::McpError(ErrorData { code, message, data, .. }) = error {
-        return AskError::Refused { code: code.0.into(), text: mask_text(&message, &[]), data };
+        return AskError::Refused { code: code.0.into(), text: mask_text(&message, &[]), data, status: None };
     }
-    if let ServiceError::TransportSend(error) = error {
-        return AskError::Gone(error.error.to_string());
+    let ServiceError::TransportSend(error) = error else { return AskError::Gone(error.to_string()) };
+    match error.error.downcast::<Undelivered>() {
+        Ok(undelivered) => not_delivered(*undelivered),
+        Err(other) => AskError::Gone(other.to_string()),
     }
-    AskError::Gone(error.to_string())
+}
+
+fn not_delivered(undelivered: Undelivered) -> AskError {
+    let Undelivered { failure, status, refusal, ends } = undelivered;
+    match (ends, refusal) {
+        // Whoever watches the connection tells why it ends.
+        (Ends::Connection, _) => AskError::Gone(failure.message),
+        (Ends::Request, Some(Refusal { code, text, data })) => AskError::Refused { code, text, data, status },
+        (Ends::Request, None) => AskError::Unanswered { failure, status },
+    }
 }

@@ -126,8 +126,19 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Tap<T> {
         &mut self,
         item: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = Result<(), T::Error>> + Send + 'static {
+        let request =
+            if let JsonRpcMessage::Request(request) = &item { Some(request.id.clone()) } else { None };
         self.watched.lock().unwrap_or_else(PoisonError::into_inner).sent(&item);
-        self.inner.send(item)
+        let watched = Arc::clone(&self.watched);
+        let sending = self.inner.send(item);
+        async move {
+            let sent = sending.await;
+            if let (Err(_), Some(id)) = (&sent, request) {
+                // It has no answer to wait for.
+                watched.lock().unwrap_or_else(PoisonError::into_inner).close(&id);
+            }
+            sent
+        }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {

@@ -25,7 +25,15 @@ pub(super) const REASON: Duration = Duration::from_millis(1500);
 
 /// Everything that tells of a connection's end.
 #[derive(Clone, Debug)]
-pub(super) struct Vitals {
+pub(super) enum Vitals {
+    Process(ProcessVitals),
+    /// A remote connection knows by itself why it is lost.
+    Remote(watch::Receiver<Option<Failure>>),
+}
+
+/// Everything that tells of the end of a process and its pipes.
+#[derive(Clone, Debug)]
+pub(super) struct ProcessVitals {
     pub(super) exit: watch::Receiver<Option<Exit>>,
     pub(super) stream: watch::Receiver<Option<StreamEnd>>,
     pub(super) outbox: Outbox,
@@ -36,6 +44,27 @@ pub(super) struct Vitals {
 impl Vitals {
     /// Resolves when the connection is lost, with the best reason that a short wait can give.
     pub(super) async fn lost(&self) -> Failure {
+        match self {
+            Self::Process(process) => process.lost().await,
+            Self::Remote(lost) => {
+                known(lost).await;
+                let reason = lost.borrow().clone();
+                reason.unwrap_or_else(|| Failure::new(FailureKind::StreamClosed, "the connection was closed"))
+            }
+        }
+    }
+
+    /// A failure of another cause, with what the server said last.
+    pub(super) fn with_tail(&self, failure: Failure) -> Failure {
+        match self {
+            Self::Process(process) => process.with_tail(failure),
+            Self::Remote(_) => failure,
+        }
+    }
+}
+
+impl ProcessVitals {
+    async fn lost(&self) -> Failure {
         tokio::select! {
             biased;
             () = known(&self.exit) => drop(timeout(LAST_WORDS, known(&self.stream)).await),
@@ -46,8 +75,7 @@ impl Vitals {
         self.failure(exit, stream.as_ref()).await
     }
 
-    /// A failure of another cause, with what the server said last.
-    pub(super) fn with_tail(&self, failure: Failure) -> Failure {
+    fn with_tail(&self, failure: Failure) -> Failure {
         let tail = self.stderr.tail(&self.secrets);
         failure.with_stderr(tail)
     }

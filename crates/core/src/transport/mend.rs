@@ -121,6 +121,21 @@ fn error_code(value: &Value) -> Option<i64> {
 }
 
 impl Message {
+    /// The message as the answer to this request, or as it is where it is another message. A refusal without an id
+    /// is one too: whoever asks here asked for nothing else.
+    pub(crate) fn answering(self, asked: &RequestId) -> Result<Self, Self> {
+        match self {
+            Self::Answer { id, result } if same(&id, asked) => Ok(Self::Answer { id: asked.clone(), result }),
+            Self::Refusal { id, code, text, data } if id.as_ref().is_none_or(|id| same(id, asked)) => {
+                Ok(Self::Refusal { id: Some(asked.clone()), code, text, data })
+            }
+            other @ (Self::Request { .. }
+            | Self::Notification { .. }
+            | Self::Answer { .. }
+            | Self::Refusal { .. }) => Err(other),
+        }
+    }
+
     /// The message as the protocol library's type. Everything stays raw: whoever answers goes by the method's name.
     pub(crate) fn into_rmcp(self) -> ServerJsonRpcMessage {
         match self {
@@ -140,6 +155,12 @@ impl Message {
             }
         }
     }
+}
+
+/// Whether two ids mean the same request: some servers give numbers back as text.
+fn same(id: &RequestId, asked: &RequestId) -> bool {
+    id == asked
+        || matches!((id, asked), (RequestId::String(text), RequestId::Number(number)) if text.parse() == Ok(*number))
 }
 
 #[cfg(test)]

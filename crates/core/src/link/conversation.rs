@@ -1,0 +1,185 @@
+//! What is the first talk with a server, and what comes of it? Owns the handshake and the first lists within one limit,
+//! and the step from there to a live connection or to a failure with nothing left behind; knows no kind of transport.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use rmcp::{RoleClient, service::serve_directly, transport::Transport};
+use serde_json::Value;
+use tokio::time::{Instant, timeout, timeout_at};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    answers::Answers,
+    call::Calls,
+    direct::{Client, Shared, aborted},
+    ground::Ground,
+    handshake::{Agreed, NoAgreement, shake},
+    listing::{self, NoList, Offered},
+    live::{Lister, Live, Service, Watcher},
+    peer::Asker,
+    tap::{Changes, Tap},
+    vitals::{REASON, Vitals},
+};
+use crate::{
+    connector::{Lease, OpenRequest, Teardown},
+    domain::{Secret, ServerSpec, VersionNegotiation, Wire},
+    failure::{Failure, FailureKind},
+};
+
+/// Talks until the connection is live, given up, lost or out of time.
+pub(super) async fn carry_on(
+    conversation: Conversation,
+    shared: &Shared,
+    request: OpenRequest,
+    deadline: Instant,
+) -> Result<Lease, Failure> {
+    let spec = Arc::clone(request.admitted.spec());
+    let talked = tokio::select! {
+        biased;
+        () = request.cancel.cancelled() => Err(aborted()),
+        // First the talk: what a server said before it ended tells how far it came.
+        talked = conversation.talk(&shared.client, &spec, deadline) => talked,
+        failure = conversation.vitals.lost() => Err(conversation.ended(failure)),
+    };
+    match talked {
+        Ok((agreed, offered)) => {
+            Ok(conversation.go_live(request, agreed, offered, spec.view.discovery_timeout))
+        }
+        Err(failure) => Err(conversation.give_up(failure).await),
+    }
+}
+
+/// A server that is being talked to for the first time.
+pub(super) struct Conversation {
+    ground: Ground,
+    service: Service,
+    vitals: Vitals,
+    changes: Arc<Changes>,
+    shook_hands: AtomicBool,
+    secrets: Vec<Secret>,
+    capabilities: Value,
+    over: CancellationToken,
+}
+
+impl Conversation {
+    /// Begins to listen. `vitals` tell of the end of what the `transport` stands on.
+    pub(super) fn begin(
+        shared: &Shared,
+        request: &OpenRequest,
+        transport: impl Transport<RoleClient> + 'static,
+        ground: Ground,
+        vitals: Vitals,
+    ) -> Self {
+        let spec = request.admitted.spec();
+        let questions = request.questions.clone();
+        let answers = Answers::new(request.admitted.name(), spec, shared.root.clone(), questions);
+        let changes = Arc::new(Changes::default());
+        let (capabilities, over) = (answers.capabilities(), answers.over());
+        // The handshake is ours, since the library's cannot be bounded, checked or answered during.
+        let service = serve_directly(answers, Tap::new(transport, Arc::clone(&changes)), None);
+        let secrets = spec.masks.clone();
+        let shook_hands = AtomicBool::new(false);
+        Self { ground, service, vitals, changes, shook_hands, secrets, capabilities, over }
+    }
+
+    /// Shakes hands and lists, within the deadline.
+    async fn talk(
+        &self,
+        client: &Client,
+        spec: &ServerSpec,
+        deadline: Instant,
+    ) -> Result<(Agreed, Offered), Failure> {
+        let limit = spec.view.discovery_timeout.as_millis();
+        let asker = Asker::new(self.service.peer().clone());
+        let capabilities = self.capabilities.clone();
+        let shaking = shake(asker, client, capabilities, negotiation(spec.wire()), &self.shook_hands);
+        let shaken = timeout_at(deadline, shaking).await;
+        let mut agreed = match shaken {
+            Ok(Ok(agreed)) => agreed,
+            Ok(Err(NoAgreement::Failed(mut failure))) => {
+                failure.message = crate::mask::mask_text(&failure.message, &self.secrets);
+                return Err(failure);
+            }
+            Ok(Err(NoAgreement::Gone(why))) => return Err(self.reason(why).await),
+            Err(_) => {
+                return Err(Failure::new(
+                    FailureKind::HandshakeTimeout,
+                    format!("no answer to initialize after {limit} ms"),
+                ));
+            }
+        };
+        let instructions = agreed.instructions.take();
+        match listing::all(&agreed.asker, agreed.offers, instructions, deadline).await {
+            Ok(offered) => Ok((agreed, offered)),
+            Err(NoList::Late) => {
+                Err(Failure::new(FailureKind::Listing, format!("no answer to tools/list within {limit} ms")))
+            }
+            Err(NoList::Unanswered(failure)) => Err(failure),
+            Err(NoList::Gone(why)) => Err(self.reason(why).await),
+        }
+    }
+
+    /// A write failed: the reason for that is on its way.
+    async fn reason(&self, why: String) -> Failure {
+        match timeout(REASON, self.vitals.lost()).await {
+            Ok(failure) => self.ended(failure),
+            Err(_) => Failure::new(FailureKind::StreamClosed, why),
+        }
+    }
+
+    fn go_live(self, request: OpenRequest, agreed: Agreed, offered: Offered, limit: Duration) -> Lease {
+        let OpenRequest { attempt, admitted, events, cancel, questions: _ } = request;
+        let calls = Arc::new(Calls::new(agreed.asker.clone(), self.secrets));
+        let inventory = offered.inventory();
+        let watcher = Watcher {
+            attempt,
+            events,
+            vitals: self.vitals,
+            calls: Arc::clone(&calls),
+            changes: self.changes,
+            lister: Lister { asker: agreed.asker, offers: agreed.offers, offered, limit },
+            gone: self.ground.gone(),
+            service: self.service,
+            over: self.over,
+        };
+        tokio::spawn(watcher.run());
+        let pid = self.ground.pid();
+        Lease { pid, inventory, link: Box::new(Live::new(calls, self.ground, admitted, cancel)) }
+    }
+
+    /// The failure of a process that ended before it was ready.
+    fn ended(&self, mut failure: Failure) -> Failure {
+        if failure.kind == FailureKind::Exited {
+            let shook_hands = self.shook_hands.load(Ordering::Relaxed);
+            failure.kind = if shook_hands { FailureKind::EndedEarly } else { FailureKind::Exited };
+            failure.message.push_str(if shook_hands {
+                " after its handshake, before its lists were read"
+            } else {
+                " before it answered initialize"
+            });
+        }
+        failure
+    }
+
+    /// Leaves nothing behind, and adds to the failure what the server said.
+    async fn give_up(self, failure: Failure) -> Failure {
+        let is_complete = failure.kind == FailureKind::Aborted || failure.stderr_tail.is_some();
+        let failure = if is_complete { failure } else { self.vitals.with_tail(failure) };
+        self.ground.end(Teardown::NeverLive).await;
+        self.service.cancellation_token().cancel();
+        failure
+    }
+}
+
+fn negotiation(wire: &Wire) -> VersionNegotiation {
+    match wire {
+        Wire::Stdio(stdio) => stdio.version_negotiation,
+        Wire::Http(remote) | Wire::Sse(remote) => remote.version_negotiation,
+    }
+}

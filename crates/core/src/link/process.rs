@@ -1,0 +1,139 @@
+//! How does an entry that names a command become an open connection? Owns the order of the steps from the queue of
+//! starts to the first word, and what is undone when one of them fails; each step itself is elsewhere.
+
+use std::{
+    sync::{Arc, atomic::AtomicU64},
+    time::Duration,
+};
+
+use tokio::{
+    process::ChildStdout,
+    time::{Instant, timeout, timeout_at},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    conversation::{self, Conversation},
+    direct::{Shared, aborted},
+    ground::Ground,
+    permits::Ticket,
+    vitals::{ProcessVitals, Vitals},
+};
+use crate::{
+    connector::{Lease, OpenRequest, Teardown},
+    domain::{ServerSpec, Stdio, Wire},
+    failure::{Failure, FailureKind},
+    transport::{
+        launch::{prepare, spawn_failure},
+        outbox::Outbox,
+        process::ServerProcess,
+        spawn::spawn_server,
+        stderr::Stderr,
+        stdio::StdioTransport,
+    },
+};
+
+/// A process that runs for this long no longer counts as starting, whether it answers or not.
+const STARTED: Duration = Duration::from_millis(250);
+/// What a start that was given up gets to come to its end by itself.
+const GIVEN_UP: Duration = Duration::from_millis(500);
+
+/// A process that was just started, with its ends of the pipes.
+struct Started {
+    process: ServerProcess,
+    output: ChildStdout,
+    outbox: Outbox,
+    stderr: Stderr,
+}
+
+/// Starts the process when its turn has come, shakes hands and lists.
+pub(super) async fn open_process(
+    shared: Arc<Shared>,
+    ticket: Ticket,
+    request: OpenRequest,
+) -> Result<Lease, Failure> {
+    let cancel = request.cancel.clone();
+    let permit = tokio::select! {
+        biased;
+        () = cancel.cancelled() => return Err(aborted()),
+        permit = ticket.permit() => permit,
+    };
+    let spec = Arc::clone(request.admitted.spec());
+    let limit = spec.view.discovery_timeout;
+    let deadline = Instant::now() + limit;
+    let started = start(&shared, &spec, &cancel, deadline).await?;
+    tokio::spawn(async move {
+        tokio::time::sleep(STARTED).await;
+        drop(permit);
+    });
+    tracing::debug!(
+        server = %request.admitted.name(), attempt = request.attempt.0, pid = started.process.pid(),
+        "the server's process runs"
+    );
+
+    let transport = StdioTransport::new(started.output, started.outbox.clone(), Arc::new(AtomicU64::new(0)));
+    let vitals = Vitals::Process(ProcessVitals {
+        exit: started.process.exit(),
+        stream: transport.ended(),
+        outbox: started.outbox,
+        stderr: started.stderr,
+        secrets: spec.masks.clone(),
+    });
+    let ground = Ground::Process(started.process);
+    let conversation = Conversation::begin(&shared, &request, transport, ground, vitals);
+    conversation::carry_on(conversation, &shared, request, deadline).await
+}
+
+/// Starts the process on a thread that may block: the folder may lie on a file system that hangs.
+async fn start(
+    shared: &Arc<Shared>,
+    spec: &Arc<ServerSpec>,
+    cancel: &CancellationToken,
+    deadline: Instant,
+) -> Result<Started, Failure> {
+    let (shared, spec) = (Arc::clone(shared), Arc::clone(spec));
+    let masks = spec.masks.clone();
+    let mut starting = tokio::task::spawn_blocking(move || match spec.wire() {
+        Wire::Stdio(stdio) => start_now(stdio, &shared),
+        Wire::Http(_) | Wire::Sse(_) => Err(Failure::new(FailureKind::Unsupported, "not a process")),
+    });
+    let outcome = tokio::select! {
+        biased;
+        () = cancel.cancelled() => {
+            // Whatever comes of it later ends by the drop of its handle.
+            if let Ok(Ok(Ok(started))) = timeout(GIVEN_UP, starting).await {
+                started.process.end(Teardown::NeverLive).await;
+            }
+            return Err(aborted());
+        }
+        outcome = timeout_at(deadline, &mut starting) => outcome,
+    };
+    match outcome {
+        Ok(Ok(started)) => started.map_err(|mut failure| {
+            failure.message = crate::mask::mask_text(&failure.message, &masks);
+            failure
+        }),
+        Ok(Err(error)) => {
+            Err(Failure::new(FailureKind::Spawn, format!("starting the server broke down: {error}")))
+        }
+        Err(_) => Err(Failure::new(
+            FailureKind::Spawn,
+            "the process could not be started in time; is its folder on a file system that hangs?",
+        )),
+    }
+}
+
+fn start_now(stdio: &Stdio, shared: &Shared) -> Result<Started, Failure> {
+    let launch = prepare(stdio, &shared.env)?;
+    let mut spawned =
+        spawn_server(&launch, &shared.guard).map_err(|error| spawn_failure(&stdio.command, &error))?;
+    let child = &mut spawned.child;
+    let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let (Some(input), Some(output), Some(errors)) = pipes else {
+        return Err(Failure::new(FailureKind::Spawn, "the process started without its pipes"));
+    };
+    let stop = CancellationToken::new();
+    let outbox = Outbox::start(input, stop.clone());
+    let process = ServerProcess::adopt(spawned, outbox.clone(), stop);
+    Ok(Started { process, output, outbox, stderr: Stderr::drain(errors) })
+}

@@ -1,0 +1,141 @@
+//! How do messages travel to and from a server behind a URL? Owns the streamable HTTP transport: one POST for each
+//! message, a stream for what the server says by itself, and the session in between. Knows no list and no call.
+
+mod body;
+mod challenge;
+pub(crate) mod client;
+mod events;
+mod exchange;
+mod headers;
+mod hint;
+mod proxy;
+mod reach;
+mod redirect;
+mod refusal;
+mod renew;
+mod session;
+mod stream;
+mod trust;
+
+use std::{sync::Arc, time::Duration};
+
+use futures::FutureExt;
+use rmcp::{
+    RoleClient,
+    model::{ClientNotification, JsonRpcMessage, RequestId},
+    service::{RxJsonRpcMessage, TxJsonRpcMessage},
+    transport::Transport,
+};
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use self::{client::HttpClient, session::Session};
+use super::{remote::RemoteEnd, undelivered::Undelivered};
+use crate::failure::{Failure, FailureKind};
+
+/// So many messages may wait to be read; a server that sends more is not read from meanwhile.
+const WAITING: usize = 64;
+
+/// The messages' end of a connection.
+#[derive(Debug)]
+pub(crate) struct HttpTransport {
+    session: Arc<Session>,
+    inbound: mpsc::Receiver<RxJsonRpcMessage<RoleClient>>,
+}
+
+/// A connection that has yet to shake hands. `limit` is the time that a new session may take when the server lost one.
+pub(crate) fn connect(client: HttpClient, limit: Duration) -> (HttpTransport, RemoteEnd) {
+    let (outbound, inbound) = mpsc::channel(WAITING);
+    let session = Arc::new(Session::new(client, limit, outbound));
+    let goodbye = Arc::clone(&session);
+    let farewell = Box::new(|| async move { goodbye.say_goodbye().await }.boxed());
+    let end = RemoteEnd::new(session.stop.clone(), session.lost.subscribe(), farewell);
+    (HttpTransport { session, inbound }, end)
+}
+
+/// Chooses the cryptography of every TLS connection of this process, once; without a choice the first one would panic.
+pub(crate) fn use_our_cryptography() {
+    // An error says that it was chosen before.
+    rustls::crypto::ring::default_provider().install_default().ok();
+}
+
+/// What a message asks of this transport.
+enum Outgoing {
+    /// Its answer comes with the answer to the POST.
+    Request(RequestId),
+    /// This request is no longer waited for.
+    Cancellation(RequestId),
+    /// It is sent, and that is all.
+    Other,
+}
+
+impl Outgoing {
+    fn of(item: &TxJsonRpcMessage<RoleClient>) -> Self {
+        match item {
+            JsonRpcMessage::Request(request) => Self::Request(request.id.clone()),
+            JsonRpcMessage::Notification(notification) => match &notification.notification {
+                ClientNotification::CancelledNotification(cancelled) => {
+                    cancelled.params.request_id.clone().map_or(Self::Other, Self::Cancellation)
+                }
+                _ => Self::Other,
+            },
+            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => Self::Other,
+        }
+    }
+}
+
+impl Transport<RoleClient> for HttpTransport {
+    type Error = Undelivered;
+
+    /// Of a request the future resolves when it was answered, so that an error is the error of that request.
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = Result<(), Undelivered>> + Send + 'static {
+        let session = Arc::clone(&self.session);
+        let outgoing = Outgoing::of(&item);
+        let message: Result<Value, _> = serde_json::to_value(&item);
+        // Entered here and not in the future, so that a cancellation that follows finds it.
+        let running = match &outgoing {
+            Outgoing::Request(id) => Some(session.begin(id)),
+            Outgoing::Cancellation(_) | Outgoing::Other => None,
+        };
+        async move {
+            let message = message.map_err(|error| {
+                let why = format!("the message cannot be written as JSON: {error}");
+                Undelivered::request(Failure::new(FailureKind::StreamClosed, why))
+            })?;
+            match outgoing {
+                Outgoing::Request(id) => {
+                    let stopped = running.unwrap_or_default();
+                    let outcome = tokio::select! {
+                        biased;
+                        () = stopped.cancelled() => Ok(()),
+                        outcome = exchange::request(&session, &message, &id) => outcome,
+                    };
+                    session.finish(&id);
+                    outcome
+                }
+                Outgoing::Cancellation(id) => {
+                    exchange::cancellation(&session, &message).await;
+                    session.cancel(&id);
+                    Ok(())
+                }
+                Outgoing::Other => exchange::other(&session, &message).await,
+            }
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        tokio::select! {
+            biased;
+            message = self.inbound.recv() => message,
+            () = self.session.over() => None,
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Undelivered> {
+        // The session is ended by its owner, within the time of the teardown's cause.
+        Ok(())
+    }
+}

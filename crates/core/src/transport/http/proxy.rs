@@ -1,0 +1,97 @@
+//! Through which proxy is a server reached? Owns the meaning of `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`
+//! in both cases; gets the variables as values and never reads the environment.
+
+use reqwest::{NoProxy, Proxy};
+use url::Url;
+
+use crate::failure::{Failure, FailureKind};
+
+/// A variable that names the proxy for an address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Named<'a> {
+    pub(crate) variable: &'static str,
+    pub(crate) value: &'a str,
+}
+
+/// The value of the first of these variables that is set and not empty.
+pub(crate) fn first<'a>(env: &'a [(String, String)], names: &[&'static str]) -> Option<Named<'a>> {
+    names.iter().find_map(|variable| {
+        let (_, value) = env.iter().rev().find(|(name, value)| name == variable && !value.is_empty())?;
+        Some(Named { variable, value })
+    })
+}
+
+/// What the variables say about this address. Lower case wins, as everywhere.
+pub(crate) fn named<'a>(url: &Url, env: &'a [(String, String)]) -> Option<Named<'a>> {
+    let own: &[&str] = match url.scheme() {
+        "https" => &["https_proxy", "HTTPS_PROXY"],
+        _ => &["http_proxy", "HTTP_PROXY"],
+    };
+    first(env, own).or_else(|| first(env, &["all_proxy", "ALL_PROXY"]))
+}
+
+/// The proxy to use, exceptions included. `None` where no variable names one.
+///
+/// # Errors
+/// The variable does not hold the address of an HTTP proxy. To go on without it could break a rule of the network.
+pub(crate) fn proxy(url: &Url, env: &[(String, String)]) -> Result<Option<Proxy>, Failure> {
+    let Some(Named { variable, value }) = named(url, env) else { return Ok(None) };
+    let unusable = |why: &str| {
+        let message =
+            format!("the proxy in {variable} cannot be used: {why}; mend {variable} and start again");
+        Failure::new(FailureKind::Unsupported, message)
+    };
+    if !matches!(scheme(value).as_str(), "http" | "https") {
+        return Err(unusable("only http and https proxies are supported"));
+    }
+    let proxy = Proxy::all(value).map_err(|_| unusable("it is no URL"))?;
+    let exceptions =
+        first(env, &["no_proxy", "NO_PROXY"]).and_then(|named| NoProxy::from_string(named.value));
+    Ok(Some(proxy.no_proxy(exceptions)))
+}
+
+/// The scheme in lower case; an address without one is that of an HTTP proxy.
+pub(crate) fn scheme(value: &str) -> String {
+    value.split_once("://").map_or_else(|| "http".to_owned(), |(scheme, _)| scheme.to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn env(vars: &[(&str, &str)]) -> Vec<(String, String)> {
+        vars.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn the_variable_of_the_scheme_counts_then_the_one_for_all_and_lower_case_wins() {
+        let (http, https) = ("http://a/mcp", "https://a/mcp");
+        for (url, vars, expected) in [
+            (http, vec![], None),
+            (https, vec![("HTTP_PROXY", "h:1")], None),
+            (https, vec![("HTTPS_PROXY", "s:1"), ("ALL_PROXY", "x:1")], Some(("HTTPS_PROXY", "s:1"))),
+            (https, vec![("HTTPS_PROXY", "s:1"), ("https_proxy", "l:1")], Some(("https_proxy", "l:1"))),
+            (https, vec![("https_proxy", ""), ("all_proxy", "x:1")], Some(("all_proxy", "x:1"))),
+            (http, vec![("HTTP_PROXY", "h:1"), ("HTTPS_PROXY", "s:1")], Some(("HTTP_PROXY", "h:1"))),
+            (http, vec![("ALL_PROXY", "x:1")], Some(("ALL_PROXY", "x:1"))),
+        ] {
+            let (url, vars) = (Url::parse(url).unwrap(), env(&vars));
+            let named = named(&url, &vars).map(|named| (named.variable, named.value));
+            assert_eq!(named, expected, "{url} {vars:?}");
+        }
+    }
+
+    #[test]
+    fn a_proxy_that_cannot_be_used_is_told_by_its_variable_and_not_passed_by() {
+        let url = Url::parse("https://a/mcp").unwrap();
+        for value in ["socks5://u:secretsecret@p:1080", "ftp://p", "http://[bad"] {
+            let failure = proxy(&url, &env(&[("ALL_PROXY", value)])).unwrap_err();
+            assert_eq!(failure.kind, FailureKind::Unsupported);
+            assert!(failure.message.contains("ALL_PROXY cannot be used"), "{failure}");
+            assert!(!failure.message.contains("secret"), "{failure}");
+        }
+        for value in ["p:3128", "http://p:3128", "HTTPS://u:p@p:3128"] {
+            assert!(proxy(&url, &env(&[("ALL_PROXY", value)])).unwrap().is_some(), "{value}");
+        }
+    }
+}

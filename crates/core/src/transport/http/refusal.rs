@@ -1,0 +1,195 @@
+//! What does an HTTP status mean for the request that it answers? Owns the step from a status to a failure with its
+//! words; pure, and it knows neither sessions nor streams.
+
+use std::time::Duration;
+
+use http::StatusCode;
+use serde_json::Value;
+
+use super::challenge;
+use crate::{
+    failure::{Failure, FailureKind},
+    transport::{
+        mend::{Message, decode},
+        undelivered::{Ends, Refusal, Undelivered},
+    },
+};
+
+/// So much of a server's own words is shown.
+const MOST_CHARS: usize = 200;
+
+/// The head and the beginning of the body of an answer that is no success.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Answer<'a> {
+    pub(crate) status: u16,
+    pub(crate) content_type: Option<&'a str>,
+    pub(crate) challenge: Option<&'a str>,
+    pub(crate) retry_after: Option<Duration>,
+    pub(crate) body: &'a [u8],
+}
+
+/// What it means. `credentials` names the header that carried ours. The texts are not masked yet.
+pub(crate) fn judge(answer: Answer<'_>, credentials: Option<&str>) -> Undelivered {
+    let Answer { status, content_type, challenge, retry_after, body } = answer;
+    let own = own_words(content_type, body);
+    let said = own.as_ref().map_or_else(String::new, |words| format!(": {words}"));
+    let name = named(status);
+    let (kind, message, ends) = match status {
+        401 => {
+            let message = match credentials {
+                Some(header) => {
+                    format!("the server answered {name}: it does not accept what the header {header} holds")
+                }
+                None => format!("the server answered {name}: it wants credentials"),
+            };
+            let challenge = challenge.and_then(challenge::read);
+            let why = challenge.as_ref().and_then(|challenge| challenge.get("error_description"));
+            let why =
+                why.and_then(Value::as_str).map_or_else(String::new, |why| format!(" ({})", shortened(why)));
+            (FailureKind::NeedsAuth { challenge }, format!("{message}{why}"), Ends::Connection)
+        }
+        407 => (
+            FailureKind::Network,
+            "the proxy wants credentials; put them into its variable".to_owned(),
+            Ends::Request,
+        ),
+        403 => (FailureKind::Forbidden, format!("the server answered {name}{said}"), Ends::Request),
+        408 | 425 | 429 | 500.. => {
+            let wait = retry_after
+                .map_or_else(String::new, |wait| format!("; it asks to wait {} s", wait.as_secs()));
+            (
+                FailureKind::Unavailable { retry_after },
+                format!("the server answered {name}{said}{wait}"),
+                Ends::Request,
+            )
+        }
+        _ => {
+            let kind = FailureKind::WrongEndpoint { status: Some(status) };
+            let ask = if is_html(content_type) || own.is_none() {
+                "; is its URL that of an MCP endpoint?"
+            } else {
+                ""
+            };
+            (kind, format!("the server answered {name}{said}{ask}"), Ends::Request)
+        }
+    };
+    Undelivered { failure: Failure::new(kind, message), status: Some(status), refusal: refusal(body), ends }
+}
+
+/// The status with its name: `404 Not Found`.
+fn named(status: u16) -> String {
+    let reason = StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
+    reason.map_or_else(|| status.to_string(), |reason| format!("{status} {reason}"))
+}
+
+/// The protocol's own error, where the body is one.
+fn refusal(body: &[u8]) -> Option<Refusal> {
+    decode(body).into_iter().flatten().find_map(|message| match message {
+        Message::Refusal { code, text, data, .. } => Some(Refusal { code, text, data }),
+        Message::Request { .. } | Message::Notification { .. } | Message::Answer { .. } => None,
+    })
+}
+
+/// What the server says about it, in one line. Pages for browsers say nothing useful.
+fn own_words(content_type: Option<&str>, body: &[u8]) -> Option<String> {
+    if is_html(content_type) {
+        return None;
+    }
+    let text = String::from_utf8_lossy(body);
+    let text = text.trim();
+    let told = match serde_json::from_str::<Value>(text) {
+        Ok(value) => ["/error/message", "/message", "/error_description", "/detail", "/error", "/title"]
+            .into_iter()
+            .find_map(|place| value.pointer(place)?.as_str().map(str::to_owned)),
+        Err(_) if text.starts_with(['{', '[', '<']) => None,
+        Err(_) => Some(text.to_owned()),
+    };
+    told.map(|words| shortened(&words)).filter(|words| !words.is_empty())
+}
+
+fn is_html(content_type: Option<&str>) -> bool {
+    content_type.is_some_and(|kind| kind.to_ascii_lowercase().contains("html"))
+}
+
+/// One line of bounded length, without what paints on a screen.
+pub(crate) fn shortened(text: &str) -> String {
+    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MOST_CHARS).collect();
+    line.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn answer(status: u16) -> Answer<'static> {
+        Answer { status, content_type: None, challenge: None, retry_after: None, body: b"" }
+    }
+
+    #[test]
+    fn each_status_has_its_kind_its_words_and_its_reach() {
+        let wrong = |status| FailureKind::WrongEndpoint { status: Some(status) };
+        let busy = FailureKind::Unavailable { retry_after: None };
+        let needs_auth = FailureKind::NeedsAuth { challenge: None };
+        for (status, kind, words, ends) in [
+            (400, wrong(400), "400 Bad Request; is its URL that of an MCP endpoint?", Ends::Request),
+            (401, needs_auth, "401 Unauthorized: it wants credentials", Ends::Connection),
+            (403, FailureKind::Forbidden, "403 Forbidden", Ends::Request),
+            (404, wrong(404), "404 Not Found; is its URL", Ends::Request),
+            (405, wrong(405), "405 Method Not Allowed; is its URL", Ends::Request),
+            (407, FailureKind::Network, "the proxy wants credentials", Ends::Request),
+            (429, busy.clone(), "429 Too Many Requests", Ends::Request),
+            (500, busy.clone(), "500 Internal Server Error", Ends::Request),
+            (502, busy.clone(), "502 Bad Gateway", Ends::Request),
+            (599, busy, "answered 599", Ends::Request),
+        ] {
+            let judged = judge(answer(status), None);
+            assert_eq!((judged.failure.kind, judged.status, judged.ends), (kind, Some(status), ends));
+            assert!(judged.failure.message.contains(words), "{}", judged.failure.message);
+        }
+    }
+
+    #[test]
+    fn a_refused_header_is_named_and_the_challenge_is_kept() {
+        let challenge = r#"Bearer error="invalid_token", error_description="it
+expired", resource_metadata="https://a/x""#;
+        let judged = judge(Answer { challenge: Some(challenge), ..answer(401) }, Some("authorization"));
+        assert_eq!(
+            judged.failure.message,
+            "the server answered 401 Unauthorized: it does not accept what the header authorization holds (it expired)"
+        );
+        let FailureKind::NeedsAuth { challenge: Some(kept) } = judged.failure.kind else { panic!() };
+        assert_eq!(kept["resource_metadata"], json!("https://a/x"));
+    }
+
+    #[test]
+    fn a_hint_is_kept_and_told() {
+        let retry_after = Some(Duration::from_secs(30));
+        let judged = judge(Answer { retry_after, ..answer(503) }, None);
+        assert_eq!(judged.failure.kind, FailureKind::Unavailable { retry_after });
+        assert!(judged.failure.message.ends_with("it asks to wait 30 s"), "{}", judged.failure.message);
+    }
+
+    #[test]
+    fn the_servers_own_words_are_shown_and_its_pages_are_not() {
+        let json = "application/json";
+        for (content_type, body, words) in [
+            (json, r#"{"jsonrpc":"2.0","error":{"code":-32000,"message":"no seat"},"id":null}"#, ": no seat"),
+            (json, r#"{"error":"quota","error_description":"used up"}"#, ": used up"),
+            (json, r#"{"detail":"nope"}"#, ": nope"),
+            (json, r#"{"a":1}"#, "403 Forbidden"),
+            ("text/plain", "go\r\n\u{1b}[31m away", ": go [31m away"),
+            ("text/html; charset=utf-8", "<h1>Forbidden</h1>", "403 Forbidden"),
+        ] {
+            let judged = judge(
+                Answer { content_type: Some(content_type), body: body.as_bytes(), ..answer(403) },
+                None,
+            );
+            assert!(judged.failure.message.ends_with(words), "{body}: {}", judged.failure.message);
+        }
+        let body = r#"{"jsonrpc":"2.0","error":{"code":-32601,"message":"no"},"id":null}"#.as_bytes();
+        let refusal = judge(Answer { body, ..answer(404) }, None).refusal.unwrap();
+        assert_eq!((refusal.code, refusal.text.as_str()), (-32601, "no"));
+    }
+}

@@ -1,0 +1,142 @@
+//! What if the server forgot the session? Owns opening a new one, once for everybody who needs it, and the question
+//! whether the server is still there at all. Repeats nothing by itself.
+
+use std::sync::Arc;
+
+use futures::FutureExt;
+use rmcp::model::RequestId;
+use serde_json::{Value, json};
+use tokio::time::{Duration, timeout};
+
+use super::{
+    exchange::{ask, post},
+    headers::Agreement,
+    session::{Era, Session},
+};
+use crate::{
+    failure::{Failure, FailureKind},
+    transport::{
+        mend::Message,
+        undelivered::{Ends, Undelivered},
+    },
+};
+
+/// What a server that is in doubt gets to answer a ping.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
+/// What a server with a new session may offer anew.
+const LISTS: [&str; 3] = [
+    "notifications/tools/list_changed",
+    "notifications/prompts/list_changed",
+    "notifications/resources/list_changed",
+];
+
+/// Opens a new session in place of the one with this number, unless somebody else did or is at it.
+///
+/// # Errors
+/// There is none; the connection is lost then.
+pub(super) async fn renew(session: &Arc<Session>, epoch: u64) -> Result<(), Undelivered> {
+    let renewal = {
+        let mut state = session.state();
+        match (&state.renewal, Session::opening_of(&state, epoch)) {
+            (Some(under_way), _) => under_way.clone(),
+            (None, None) => return Ok(()),
+            (None, Some(opening)) => {
+                // A task of its own: whoever needed it first may give up, and the others still wait.
+                let task = tokio::spawn(run(Arc::clone(session), opening, epoch));
+                let renewal = async { task.await.unwrap_or_else(|_| Err(not_renewed("it was interrupted"))) };
+                state.renewal.insert(renewal.boxed().shared()).clone()
+            }
+        }
+    };
+    renewal.await
+}
+
+async fn run(session: Arc<Session>, opening: Value, epoch: u64) -> Result<(), Undelivered> {
+    let opened = tokio::select! {
+        () = session.stop.cancelled() => Err(not_renewed("the connection is being closed")),
+        opened = timeout(session.limit, open(&session, opening, epoch)) => opened.unwrap_or_else(|_| {
+            Err(not_renewed(&format!("no answer to initialize after {} ms", session.limit.as_millis())))
+        }),
+    };
+    session.state().renewal = None;
+    match &opened {
+        Ok(()) => {
+            session.listen();
+            for method in LISTS {
+                session.deliver(Message::Notification { method: method.to_owned(), params: None }).await;
+            }
+        }
+        Err(undelivered) => session.lose(&undelivered.failure),
+    }
+    opened
+}
+
+async fn open(session: &Arc<Session>, mut opening: Value, epoch: u64) -> Result<(), Undelivered> {
+    let id = RequestId::String(format!("renew-{epoch}").into());
+    opening["id"] = json!(id);
+    let answered = ask(session, &opening, &id, &Agreement::default()).await.map_err(|refused| {
+        let (FailureKind::NeedsAuth { .. } | FailureKind::Unavailable { .. }) = refused.failure.kind else {
+            // It worked before, so another try may well find it mended.
+            return not_renewed(&refused.failure.message);
+        };
+        Undelivered { ends: Ends::Connection, ..refused }
+    })?;
+    if let Message::Refusal { text, .. } = &answered.message {
+        return Err(not_renewed(&session.client.masked(text)));
+    }
+    session.agreed(&opening, &answered.message, answered.session);
+    let done = json!({"jsonrpc": "2.0", "method": "notifications/initialized", "params": {}});
+    post(session, &done, &session.now().agreement)
+        .await
+        .map_err(|refused| not_renewed(&refused.failure.message))?;
+    Ok(())
+}
+
+/// Asks for a sign of life, in a task of its own.
+pub(super) fn check_soon(session: &Arc<Session>) {
+    let session = Arc::clone(session);
+    tokio::spawn(async move {
+        tokio::select! {
+            () = session.over() => {}
+            () = check(&session) => {}
+        }
+    });
+}
+
+/// Asks for a sign of life after something broke. A server that forgot the session gets a new one; one that cannot be
+/// reached or does not answer is lost.
+pub(super) async fn check(session: &Arc<Session>) {
+    // Without sessions there is nothing to forget, and no ping.
+    if session.era() == Era::Stateless {
+        return;
+    }
+    let moment = session.now();
+    let id = RequestId::String(format!("check-{}", moment.epoch).into());
+    let ping = json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
+    match timeout(SIGN_OF_LIFE, ask(session, &ping, &id, &moment.agreement)).await {
+        Ok(Ok(_)) => {}
+        Ok(Err(refused)) => match (refused.status, refused.ends) {
+            (Some(400 | 404), _) if moment.agreement.session.is_some() => {
+                // A failure is told to everybody by the loss that it causes.
+                renew(session, moment.epoch).await.ok();
+            }
+            (_, Ends::Connection) => session.lose(&refused.failure),
+            (_, Ends::Request) => {}
+        },
+        Err(_) => {
+            let message = format!("the server gave no sign of life within {} s", SIGN_OF_LIFE.as_secs());
+            session.lose(&Failure::new(FailureKind::Network, message));
+        }
+    }
+}
+
+/// The server does not know the session that it gave a moment ago.
+pub(super) fn lost_again() -> Undelivered {
+    let message = "the server lost the session twice in a row; the connection is opened afresh";
+    Undelivered::connection(Failure::new(FailureKind::Network, message))
+}
+
+fn not_renewed(why: &str) -> Undelivered {
+    let message = format!("the server lost the session and gave no new one: {why}");
+    Undelivered::connection(Failure::new(FailureKind::Network, message))
+}
