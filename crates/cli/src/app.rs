@@ -12,7 +12,7 @@ use std::{
 
 use qwen_approvals::{ApprovalStore, FileStore};
 use qwen_core::{
-    Client, CommitError, Config, DirectConnector, Guard, LaunchBound, Manager, Pattern, ProcessEnv,
+    Client, CommitError, Config, DirectConnector, Guard, LaunchBound, Manager, Pattern, Pool, ProcessEnv,
     ServerName,
 };
 use qwen_settings_schema::SettingsSchema;
@@ -226,7 +226,8 @@ impl App {
             list.push(above.clone());
         }
         let client = Client { name: "qwen".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
-        Arc::new(Manager::new(self.bound().clone(), Arc::new(DirectConnector::new(env, guard, client))))
+        let pool = Pool::new(Arc::new(DirectConnector::new(env, guard, client)));
+        Arc::new(Manager::new(self.bound().clone(), Arc::new(pool)))
     }
 
     /// Watches every file.

@@ -23,6 +23,7 @@ mod link;
 mod manager;
 mod mask;
 mod plan;
+mod pool;
 mod questions;
 mod retry;
 mod session;
@@ -59,6 +60,7 @@ pub use link::{Client, DirectConnector};
 pub use manager::Manager;
 pub use mask::{mask_args, mask_text};
 pub use plan::{Action, CloseCause, LiveView, plan};
+pub use pool::Pool;
 pub use questions::{QuestionReply, Questions, ServerQuestion};
 pub use status::{
     CommitRecord, Connected, Connecting, McpEvent, Phase, ServerStatus, Settling, State, Status, Transition,

@@ -57,8 +57,8 @@ type Events = mpsc::UnboundedSender<LinkEvent>;
 
 #[derive(Debug, Default)]
 struct World {
-    waiting: BTreeMap<ServerName, (Attempt, Reply, Events)>,
-    live: BTreeMap<ServerName, (Attempt, Events)>,
+    waiting: Vec<(ServerName, Attempt, Reply, Events)>,
+    live: Vec<(ServerName, Attempt, Events)>,
     log: Vec<String>,
 }
 
@@ -74,28 +74,51 @@ impl FakeConnector {
 
     /// Who is waiting for an answer.
     pub fn waiting(&self) -> Vec<String> {
-        self.world().waiting.keys().map(ToString::to_string).collect()
+        let mut names: Vec<_> = self.world().waiting.iter().map(|(name, ..)| name.to_string()).collect();
+        names.sort();
+        names
     }
 
-    /// The attempt of this server ends so. Does nothing when none is waiting.
+    /// The newest attempt of this server ends so. Does nothing when none is waiting.
     pub fn answer(&self, name: &str, outcome: Result<(), Failure>) {
-        let waiting = self.world().waiting.remove(name);
-        if let Some((attempt, reply, events)) = waiting {
+        let mut world = self.world();
+        let newest = world.waiting.iter().rposition(|(waiting, ..)| waiting.as_str() == name);
+        if let Some((name, attempt, reply, events)) = newest.map(|at| world.waiting.remove(at)) {
             if outcome.is_ok() {
-                self.world().live.insert(name.into(), (attempt, events));
+                world.live.push((name, attempt, events));
             }
             // The attempt may have been given up meanwhile.
             reply.send(outcome).ok();
         }
     }
 
-    /// The live connection of this server breaks.
+    /// The newest connection of this server breaks.
     pub fn lose(&self, name: &str, failure: Failure) {
-        let live = self.world().live.remove(name);
-        if let Some((attempt, events)) = live {
+        let mut world = self.world();
+        let newest = world.live.iter().rposition(|(live, ..)| live.as_str() == name);
+        if let Some((_, attempt, events)) = newest.map(|at| world.live.remove(at)) {
             events.send(LinkEvent::Lost(attempt, failure)).ok();
         }
     }
+
+    /// The newest connection of this server offers this tool from now on. A tool named `hang` answers only when it is
+    /// cancelled, any other at once.
+    pub fn relist(&self, name: &str, tool: &str) {
+        let world = self.world();
+        if let Some((_, attempt, events)) = world.live.iter().rfind(|(live, ..)| live.as_str() == name) {
+            events.send(LinkEvent::Inventory(*attempt, Arc::new(offering(tool)))).ok();
+        }
+    }
+}
+
+fn offering(tool: &str) -> Inventory {
+    let tool = Tool {
+        name: tool.to_owned(),
+        description: None,
+        input_schema: json!({"type": "object"}),
+        raw: json!({ "name": tool }),
+    };
+    Inventory { tools: Listing::Listed(vec![Arc::new(tool)]), ..Inventory::empty() }
 }
 
 impl Connector for FakeConnector {
@@ -106,7 +129,7 @@ impl Connector for FakeConnector {
         {
             let mut world = self.world();
             world.log.push(format!("open {name}"));
-            world.waiting.insert(name.clone(), (attempt, reply, events));
+            world.waiting.push((name.clone(), attempt, reply, events));
         }
         let this = self.clone();
         async move {
@@ -114,22 +137,13 @@ impl Connector for FakeConnector {
                 () = cancel.cancelled() => {
                     let mut world = this.world();
                     world.log.push(format!("abort {name}"));
-                    if world.waiting.get(&name).is_some_and(|(waiting, ..)| *waiting == attempt) {
-                        world.waiting.remove(&name);
-                    }
+                    world.waiting.retain(|(waiting, number, ..)| (waiting, *number) != (&name, attempt));
                     Err(Failure::new(FailureKind::Aborted, "given up"))
                 }
                 answer = answer => {
                     answer.unwrap_or_else(|_| Err(Failure::new(FailureKind::Aborted, "forgotten")))?;
-                    let tool = Tool {
-                        name: "t".to_owned(),
-                        description: None,
-                        input_schema: json!({"type": "object"}),
-                        raw: json!({"name": "t"}),
-                    };
-                    let inventory = Inventory { tools: Listing::Listed(vec![Arc::new(tool)]), ..Inventory::empty() };
                     let link = FakeLink { name, world: this, _admitted: admitted };
-                    Ok(Lease { pid: u32::try_from(attempt.0).ok(), inventory: Arc::new(inventory), link: Box::new(link) })
+                    Ok(Lease { pid: u32::try_from(attempt.0).ok(), inventory: Arc::new(offering("t")), link: Box::new(link) })
                 }
             }
         }
@@ -137,7 +151,7 @@ impl Connector for FakeConnector {
     }
 }
 
-/// A connection that answers every call with the name of what was called.
+/// A connection that answers calls with the name of what was called.
 struct FakeLink {
     name: ServerName,
     world: FakeConnector,
@@ -158,16 +172,24 @@ impl Link for FakeLink {
     }
 }
 
-struct FakeCaller;
+/// Answers calls with the name of what was called; see [`FakeConnector::relist`] for the exception.
+pub(crate) struct FakeCaller;
 
 impl Caller for FakeCaller {
     fn call_tool(
         &self,
         tool: String,
         _: Option<Value>,
-        _: CallLimits,
+        limits: CallLimits,
     ) -> BoxFuture<'static, Result<Value, CallError>> {
-        async move { Ok(json!({ "called": tool })) }.boxed()
+        async move {
+            if tool == "hang" {
+                limits.cancel.cancelled().await;
+                return Err(CallError::Cancelled);
+            }
+            Ok(json!({ "called": tool }))
+        }
+        .boxed()
     }
 
     fn get_prompt(

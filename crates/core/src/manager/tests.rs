@@ -7,6 +7,7 @@ use super::*;
 use crate::{
     domain::Scope,
     failure::{Failure, FailureKind},
+    pool::Pool,
     status::{McpEvent, changes},
     testing::{FakeConnector, entry, spec},
 };
@@ -20,7 +21,9 @@ struct Bench {
 impl Bench {
     fn recording() -> Self {
         let world = FakeConnector::default();
-        let config = Arc::new(Manager::new(LaunchBound::Unbounded, Arc::new(world.clone())));
+        // The pool is in between, as it is in the program.
+        let pool = Pool::new(Arc::new(world.clone()));
+        let config = Arc::new(Manager::new(LaunchBound::Unbounded, Arc::new(pool)));
         Self { config, world, seen: Arc::default() }
     }
 

@@ -93,7 +93,7 @@ impl Server {
         self
     }
 
-    fn spec(&self) -> ServerSpec {
+    pub(crate) fn spec(&self) -> ServerSpec {
         let wire = Wire::Stdio(Stdio {
             command: self.command.clone(),
             args: self.args.clone(),

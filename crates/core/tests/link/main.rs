@@ -16,6 +16,7 @@ mod opening;
 mod processes;
 mod questions;
 mod server;
+mod sharing;
 
 /// The way in for a guard process that a test started from this executable; nothing in an ordinary run.
 #[test]
