@@ -1,12 +1,9 @@
 //! What is the first talk with a server, and what comes of it? Owns the handshake and the first lists within one limit,
 //! and the step from there to a live connection or to a failure with nothing left behind; knows no kind of transport.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
 };
 
 use rmcp::{RoleClient, service::serve_directly, transport::Transport};
@@ -32,26 +29,56 @@ use crate::{
     failure::{Failure, FailureKind},
 };
 
-/// Talks until the connection is live, given up, lost or out of time.
-pub(super) async fn carry_on(
+/// A server that shook hands and listed what it offers.
+pub(super) struct Ready {
+    conversation: Conversation,
+    agreed: Agreed,
+    offered: Offered,
+}
+
+/// Talks until the server is ready, given up, lost or out of time; unless it is ready, nothing is left of it.
+pub(super) async fn talk(
     conversation: Conversation,
     shared: &Shared,
-    request: OpenRequest,
+    request: &OpenRequest,
     deadline: Instant,
-) -> Result<Lease, Failure> {
-    let spec = Arc::clone(request.admitted.spec());
+) -> Result<Ready, Failure> {
+    let spec = request.admitted.spec();
     let talked = tokio::select! {
         biased;
         () = request.cancel.cancelled() => Err(aborted()),
         // First the talk: what a server said before it ended tells how far it came.
-        talked = conversation.talk(&shared.client, &spec, deadline) => talked,
+        talked = conversation.talk(&shared.client, spec, deadline) => talked,
         failure = conversation.vitals.lost() => Err(conversation.ended(failure)),
     };
     match talked {
-        Ok((agreed, offered)) => {
-            Ok(conversation.go_live(request, agreed, offered, spec.view.discovery_timeout))
-        }
+        Ok((agreed, offered)) => Ok(Ready { conversation, agreed, offered }),
         Err(failure) => Err(conversation.give_up(failure).await),
+    }
+}
+
+impl Ready {
+    /// From now on it is in use, until its lease ends.
+    pub(super) fn go_live(self, request: OpenRequest) -> Lease {
+        let Self { conversation, agreed, offered } = self;
+        let OpenRequest { attempt, admitted, events, cancel, questions: _ } = request;
+        let limit = admitted.spec().view.discovery_timeout;
+        let calls = Arc::new(Calls::new(agreed.asker.clone(), conversation.secrets));
+        let inventory = offered.inventory();
+        let watcher = Watcher {
+            attempt,
+            events,
+            vitals: conversation.vitals,
+            calls: Arc::clone(&calls),
+            changes: conversation.changes,
+            lister: Lister { asker: agreed.asker, offers: agreed.offers, offered, limit },
+            gone: conversation.ground.gone(),
+            service: conversation.service,
+            over: conversation.over,
+        };
+        tokio::spawn(watcher.run());
+        let pid = conversation.ground.pid();
+        Lease { pid, inventory, link: Box::new(Live::new(calls, conversation.ground, admitted, cancel)) }
     }
 }
 
@@ -131,26 +158,6 @@ impl Conversation {
             Ok(failure) => self.ended(failure),
             Err(_) => Failure::new(FailureKind::StreamClosed, why),
         }
-    }
-
-    fn go_live(self, request: OpenRequest, agreed: Agreed, offered: Offered, limit: Duration) -> Lease {
-        let OpenRequest { attempt, admitted, events, cancel, questions: _ } = request;
-        let calls = Arc::new(Calls::new(agreed.asker.clone(), self.secrets));
-        let inventory = offered.inventory();
-        let watcher = Watcher {
-            attempt,
-            events,
-            vitals: self.vitals,
-            calls: Arc::clone(&calls),
-            changes: self.changes,
-            lister: Lister { asker: agreed.asker, offers: agreed.offers, offered, limit },
-            gone: self.ground.gone(),
-            service: self.service,
-            over: self.over,
-        };
-        tokio::spawn(watcher.run());
-        let pid = self.ground.pid();
-        Lease { pid, inventory, link: Box::new(Live::new(calls, self.ground, admitted, cancel)) }
     }
 
     /// The failure of a process that ended before it was ready.

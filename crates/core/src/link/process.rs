@@ -81,7 +81,7 @@ pub(super) async fn open_process(
     });
     let ground = Ground::Process(started.process);
     let conversation = Conversation::begin(&shared, &request, transport, ground, vitals);
-    conversation::carry_on(conversation, &shared, request, deadline).await
+    Ok(conversation::talk(conversation, &shared, &request, deadline).await?.go_live(request))
 }
 
 /// Starts the process on a thread that may block: the folder may lie on a file system that hangs.

@@ -14,6 +14,7 @@ mod redirect;
 mod refusal;
 mod renew;
 mod session;
+pub(crate) mod sse;
 mod stream;
 mod trust;
 
