@@ -7,6 +7,7 @@
 
 mod bench;
 mod control;
+mod core;
 mod processes;
 mod remote;
 mod sandbox;
@@ -16,6 +17,7 @@ mod terminal;
 mod wait;
 mod watch;
 
+pub use self::core::{commit_wires, connected, core_session, remote, state_of, until};
 pub use bench::{Figure, Peer, Plan as BenchPlan, Report, Unit, bench};
 pub use control::{command, command_unanswered};
 pub use processes::{Process, Usage, alive, children_of, marked, usage};

@@ -1,6 +1,7 @@
 //! A place of its own for one test: a home, a project, an empty system folder, and a cleared environment.
 
 use std::{
+    collections::BTreeMap,
     ffi::OsStr,
     fs,
     path::{Path, PathBuf},
@@ -220,6 +221,17 @@ impl Sandbox {
     #[must_use]
     pub fn logged(&self, server: &str, event: &str) -> Vec<Value> {
         self.log().into_iter().filter(|line| line["name"] == server && line["event"] == event).collect()
+    }
+
+    /// How often each call of a server was executed, by the text it was called with.
+    #[must_use]
+    pub fn executions(&self, server: &str) -> BTreeMap<String, usize> {
+        let mut count = BTreeMap::new();
+        for call in self.logged(server, "call") {
+            let text = call["arguments"]["text"].as_str().unwrap_or_default().to_owned();
+            *count.entry(text).or_default() += 1;
+        }
+        count
     }
 
     /// How often a server was started.

@@ -10,26 +10,11 @@ use std::{
 
 use indexmap::IndexMap;
 use qwen_core::{
-    CallError, CallOptions, Client, Config, DirectConnector, Entry, EnvPolicy, FolderTrust, Guard,
-    LaunchBound, Manager, Pattern, PoolMode, ProcessEnv, Scope, ServerName, ServerSpec, State, Stdio,
-    UseError, VersionNegotiation, View, Wire,
+    CallError, CallOptions, Config, Entry, EnvPolicy, FolderTrust, Pattern, PoolMode, Scope, ServerName,
+    ServerSpec, State, Stdio, UseError, VersionNegotiation, View, Wire,
 };
-use qwen_tests::{BOUND, Sandbox, program, stated, wait_until};
+use qwen_tests::{BOUND, Sandbox, connected, core_session, program, stated, wait_until};
 use serde_json::{Value, json};
-
-/// A session of core alone: no file, no watcher, nobody who stages a list.
-fn session(sandbox: &Sandbox) -> Arc<dyn Config> {
-    let env = ProcessEnv { root: sandbox.project(), full: marked(sandbox), restricted: marked(sandbox) };
-    let client = Client { name: "calls".to_owned(), version: "0".to_owned() };
-    let connector = DirectConnector::new(env, Guard::without_process(), client);
-    Arc::new(Manager::new(LaunchBound::Unbounded, Arc::new(connector)))
-}
-
-/// The environment by which the sandbox finds its processes.
-fn marked(sandbox: &Sandbox) -> Vec<(String, String)> {
-    let path = std::env::var("PATH").unwrap_or_default();
-    vec![("HOME".to_owned(), sandbox.home().display().to_string()), ("PATH".to_owned(), path)]
-}
 
 fn entry(sandbox: &Sandbox, scope: Scope, name: &str, tag: usize, limit: Duration) -> Entry {
     let tag = tag.to_string();
@@ -62,31 +47,14 @@ async fn commit(config: &Arc<dyn Config>, servers: IndexMap<ServerName, Entry>) 
     update.reinitialize_mcp_servers(servers).await.unwrap()
 }
 
-async fn connected(config: &Arc<dyn Config>, name: &str) {
-    let (mut status, name) = (config.status(), ServerName::from(name));
-    let wait = status.wait_for(|status| {
-        status.servers.get(&name).is_some_and(|server| server.phase.state() == State::Connected)
-    });
-    tokio::time::timeout(BOUND, wait).await.expect("it connects within the bound").unwrap();
-}
-
 fn text(id: usize) -> Option<Value> {
     Some(json!({ "text": format!("call {id}") }))
-}
-
-/// How often each call was executed, by what it said.
-fn executions(sandbox: &Sandbox, server: &str) -> BTreeMap<String, usize> {
-    let mut count = BTreeMap::new();
-    for line in sandbox.logged(server, "call") {
-        *count.entry(line["arguments"]["text"].as_str().unwrap_or_default().to_owned()).or_default() += 1;
-    }
-    count
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_thousand_calls_over_a_hundred_reloads_of_other_servers_all_answer() {
     let sandbox = Sandbox::new();
-    let config = session(&sandbox);
+    let config = core_session(&sandbox);
     config.initialize();
     let limit = Duration::from_secs(60);
     let servers = |n: usize| {
@@ -117,7 +85,7 @@ async fn ten_thousand_calls_over_a_hundred_reloads_of_other_servers_all_answer()
     for caller in callers {
         tokio::time::timeout(Duration::from_secs(120), caller).await.expect("no call hangs").unwrap();
     }
-    let executed = executions(&sandbox, "called");
+    let executed = sandbox.executions("called");
     assert_eq!((executed.len(), executed.values().max()), (10_000, Some(&1)));
     assert_eq!(sandbox.spawns("called"), 1);
     config.shutdown(Duration::from_secs(5)).await;
@@ -126,7 +94,7 @@ async fn ten_thousand_calls_over_a_hundred_reloads_of_other_servers_all_answer()
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_thousand_calls_over_fifty_reloads_of_their_own_server_answer_or_are_interrupted_and_run_once() {
     let sandbox = Sandbox::new();
-    let config = session(&sandbox);
+    let config = core_session(&sandbox);
     config.initialize();
     let limit = Duration::from_secs(60);
     let servers = |n: usize| map(vec![("called", entry(&sandbox, Scope::User, "called", n, limit))]);
@@ -164,7 +132,7 @@ async fn a_thousand_calls_over_fifty_reloads_of_their_own_server_answer_or_are_i
         let of_one = tokio::time::timeout(Duration::from_secs(120), caller).await.expect("no call hangs");
         answered.extend(of_one.unwrap());
     }
-    let executed = executions(&sandbox, "called");
+    let executed = sandbox.executions("called");
     assert_eq!(executed.values().max(), Some(&1), "executed twice");
     assert!(answered.iter().all(|call| executed.get(call) == Some(&1)));
     assert!(answered.len() > 500, "{} answered", answered.len());
@@ -183,7 +151,7 @@ fn recorded(sandbox: &Sandbox, server: &str, event: &str, count: usize) -> Vec<V
 
 /// A session with one connected server, and the means to edit it.
 async fn one_server(sandbox: &Sandbox, limit: Duration) -> Arc<dyn Config> {
-    let config = session(sandbox);
+    let config = core_session(sandbox);
     config.initialize();
     commit(&config, map(vec![("a", entry(sandbox, Scope::User, "a", 0, limit))])).await;
     connected(&config, "a").await;
@@ -283,7 +251,7 @@ async fn a_cancel_and_a_time_out_reach_the_server_and_the_late_answer_is_nobodys
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn progress_extends_the_idle_time_out_and_silence_does_not() {
     let sandbox = Sandbox::new();
-    let config = session(&sandbox);
+    let config = core_session(&sandbox);
     config.initialize();
     let Entry::Valid(spec) = entry(&sandbox, Scope::User, "a", 0, LONG) else { unreachable!("it is valid") };
     let mut spec = (*spec).clone();
@@ -315,7 +283,7 @@ async fn a_call_that_the_server_cancels_fails_at_once_with_its_reason() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_caller_of_core_that_stages_nothing_starts_nothing_gated() {
     let sandbox = Sandbox::new();
-    let config = session(&sandbox);
+    let config = core_session(&sandbox);
     config.initialize();
     let entries = [Scope::Project, Scope::Workspace, Scope::User]
         .map(|scope| (scope.as_str(), entry(&sandbox, scope, scope.as_str(), 0, LONG)));
@@ -334,7 +302,7 @@ async fn a_caller_of_core_that_stages_nothing_starts_nothing_gated() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_committed_before_the_start_is_recorded_and_connects_nothing() {
     let sandbox = Sandbox::new();
-    let config = session(&sandbox);
+    let config = core_session(&sandbox);
     let servers = |name: &str| map(vec![(name, entry(&sandbox, Scope::User, name, 0, LONG))]);
     assert_eq!(commit(&config, servers("early")).await.generation, 0);
     assert_eq!(commit(&config, servers("a")).await.generation, 0);

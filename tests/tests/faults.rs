@@ -66,7 +66,7 @@ fn each_server_that_fails_says_how_and_affects_nobody_else() {
         ),
         ("huge_line", flag("huge_line", &["--at", "initialize", "stdout-flood 17825792"]), vec!["16 MiB"]),
         ("closes_stdout", flag("closes_stdout", &["--at", "initialize", "close-stdout"]), vec!["closed"]),
-        ("remote", json!({ "httpUrl": "http://127.0.0.1:9/mcp" }), vec!["remote"]),
+        ("remote", json!({ "httpUrl": "http://127.0.0.1:9/mcp" }), vec!["refused"]),
     ];
     let servers: Value = cases
         .iter()

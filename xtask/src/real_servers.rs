@@ -1,5 +1,6 @@
 //! Do the servers that people run pass? Installs them, pinned, and runs their tests; a part whose interpreter is missing
-//! is named and skipped. What the tests do is in `tests/tests/real_servers.rs`.
+//! is named and skipped. What the tests do is in `tests/tests/real_servers.rs` and
+//! `real_remote.rs`.
 
 use xshell::{Shell, cmd};
 
@@ -48,7 +49,7 @@ pub(crate) fn run(sh: &Shell, extent: Extent) -> anyhow::Result<Skipped> {
         Extent::Whole => &[],
     };
     // They are marked as ignored, since a plain `cargo test` has not installed them.
-    cmd!(sh, "cargo test --quiet --locked --package qwen-tests --test real_servers -- --include-ignored {only...} {left_out...}")
+    cmd!(sh, "cargo test --quiet --locked --package qwen-tests --test real_servers --test real_remote -- --include-ignored {only...} {left_out...}")
         .run()?;
     Ok(skipped)
 }

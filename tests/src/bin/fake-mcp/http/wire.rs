@@ -91,12 +91,18 @@ impl Connection {
         Self { bytes: BufReader::new(bytes), shape }
     }
 
-    /// The next request; `None` when the client closed.
+    /// The next request; `None` when the client closed, or sent what is none, as one does that begins with TLS.
     pub(crate) fn read(&mut self) -> io::Result<Option<Request>> {
-        let mut first = String::new();
-        if self.bytes.read_line(&mut first)? == 0 {
-            return Ok(None);
+        match self.bytes.fill_buf()?.first() {
+            None => return Ok(None),
+            Some(first) if first.is_ascii_uppercase() => {}
+            Some(_) => {
+                self.status(400, &[("Connection", "close")], "")?;
+                return Ok(None);
+            }
         }
+        let mut first = String::new();
+        self.bytes.read_line(&mut first)?;
         let mut words = first.split_whitespace();
         let (Some(method), Some(target)) = (words.next(), words.next()) else { return Ok(None) };
         let mut headers = Map::new();
