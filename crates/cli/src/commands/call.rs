@@ -168,6 +168,10 @@ async fn use_tool(
             }
         }
     };
+    // What came in the same moment as the answer.
+    while let Ok(progress) = told.try_recv() {
+        output::note(&progress_line(&progress));
+    }
     answer.map_err(|error| match error {
         UseError::Unavailable(unavailable) => Problem::unavailable(app.background(), derived, &unavailable),
         UseError::Call(error) => Problem::of_call(&error, &tool.server),
