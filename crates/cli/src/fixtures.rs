@@ -121,6 +121,13 @@ pub(crate) fn shadowed(name: &str) -> Row {
     row
 }
 
+/// Every line fits into 80 columns, but for the command that somebody copies whole.
+pub(crate) fn assert_fits(text: &str) {
+    use unicode_width::UnicodeWidthStr as _;
+    let too_wide = |line: &&str| line.width() > 80 && !line.trim_start().starts_with("qwen mcp approve");
+    assert_eq!(text.lines().find(too_wide), None, "in\n{text}");
+}
+
 /// What is asked about a project's entry.
 pub(crate) fn promptable(name: &str, entry: Value) -> Promptable {
     let row = row(name, Scope::Project);

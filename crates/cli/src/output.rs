@@ -21,12 +21,16 @@ pub(crate) fn print_result(text: &str) {
     }
 }
 
-/// How many columns the terminal behind stdout has; `None` where there is none.
-pub(crate) fn width() -> Option<usize> {
+/// How many columns a line may have where there is no terminal.
+pub(crate) const WIDTH: usize = 80;
+
+/// How many columns the terminal behind stdout has, or [`WIDTH`].
+pub(crate) fn width() -> usize {
     rustix::termios::tcgetwinsize(io::stdout())
         .ok()
         .map(|size| usize::from(size.ws_col))
         .filter(|&width| width > 0)
+        .unwrap_or(WIDTH)
 }
 
 /// Writes one JSON document to stdout.
@@ -45,8 +49,13 @@ pub(crate) fn note(text: &str) {
 
 /// Says on stderr what failed, with every cause, and gives the exit.
 pub(crate) fn fail(error: &dyn std::error::Error, exit: Exit) -> Exit {
-    note(&format!("qwen: failed to {}", chain(error)));
+    note(&failure(error));
     exit
+}
+
+/// What is said of a failure, with every cause, in one line.
+pub(crate) fn failure(error: &dyn std::error::Error) -> String {
+    format!("qwen: failed to {}", chain(error))
 }
 
 /// Says on stderr that something else failed.

@@ -1,25 +1,28 @@
-//! What does `mcp list` say about one server? The row as a value with the exact keys of its JSON, and the table for
-//! people. It opens nothing and asks nobody.
+//! What does `mcp list` say about one server? The row as a value with the exact keys of its JSON, of which `mcp plan`
+//! shows a part; how people see it is below. It opens nothing and asks nobody.
+
+mod table;
 
 use std::path::Path;
 
 use chrono::{DateTime, SecondsFormat, Utc};
-use qwen_core::{Approval, Decision, Phase, State};
+use qwen_core::{Approval, Decision, FolderTrust, Phase, State};
 use serde::Serialize;
 
 use crate::{
-    derive::{Row, Source},
+    derive::{Derived, Row, Source},
     settings::Diagnostic,
-    text::{Cell, Paint, Tone, columns, count, visible, visible_lines},
     words::{self, Background, Words},
 };
 
-/// The document of `mcp list --json`.
+pub(crate) use self::table::{ServerLine, last_words, render_list, table, tone_of};
+
+/// The document of `mcp list --json`, and of `mcp plan --json` with rows of its own.
 #[derive(Serialize, Debug)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct ListDocument {
+pub(crate) struct Document<R> {
     /// Sorted by name.
-    pub(crate) servers: Vec<ListRow>,
+    pub(crate) servers: Vec<R>,
     /// Every problem of every file.
     pub(crate) diagnostics: Vec<DiagnosticJson>,
     /// Whether servers may be admitted in this folder at all.
@@ -28,28 +31,27 @@ pub(crate) struct ListDocument {
     pub(crate) project_root: String,
 }
 
+impl<R> Document<R> {
+    /// The rows of what is derived.
+    pub(crate) fn new(derived: &Derived, root: &Path, row: impl FnMut(&Row) -> R) -> Self {
+        let mut rows: Vec<&Row> = derived.rows.values().collect();
+        rows.sort_by(|a, b| a.name.cmp(&b.name));
+        Self {
+            servers: rows.into_iter().map(row).collect(),
+            diagnostics: derived.diagnostics.iter().map(DiagnosticJson::new).collect(),
+            folder_trusted: derived.folder == FolderTrust::Trusted,
+            project_root: path_text(root),
+        }
+    }
+}
+
 /// One server of the list.
 #[derive(Clone, Serialize, PartialEq, Debug)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ListRow {
-    /// As written.
-    pub(crate) name: String,
-    /// Where its entry came from.
-    pub(crate) scope: &'static str,
-    /// Where its entry stands.
-    pub(crate) source: SourceJson,
-    /// `stdio`, `http` or `sse`.
-    pub(crate) transport: Option<&'static str>,
-    /// The command line or URL, masked.
-    pub(crate) target: Option<String>,
-    /// A name of a state; `None` where it was not tried.
-    pub(crate) state: Option<&'static str>,
-    /// One sentence.
-    pub(crate) cause: Option<String>,
-    /// RFC 3339.
-    pub(crate) since: Option<String>,
-    /// What to do.
-    pub(crate) next_step: Option<String>,
+    /// What needs no connection to be known.
+    #[serde(flatten)]
+    pub(crate) entry: EntryRow,
     /// Why it could not be connected.
     pub(crate) error: Option<String>,
     /// What it wrote to stderr last, masked.
@@ -62,6 +64,30 @@ pub(crate) struct ListRow {
     pub(crate) prompts: Option<usize>,
     /// How many resources it offers.
     pub(crate) resources: Option<usize>,
+}
+
+/// The part of a row that needs no connection to be known.
+#[derive(Clone, Serialize, PartialEq, Debug)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct EntryRow {
+    /// As written.
+    pub(crate) name: String,
+    /// Where its entry came from; `None` where only a saved plan has it.
+    pub(crate) scope: Option<&'static str>,
+    /// Where its entry stands.
+    pub(crate) source: Option<SourceJson>,
+    /// `stdio`, `http` or `sse`.
+    pub(crate) transport: Option<&'static str>,
+    /// The command line or URL, masked.
+    pub(crate) target: Option<String>,
+    /// A name of a state; `None` where it was not tried.
+    pub(crate) state: Option<&'static str>,
+    /// One sentence.
+    pub(crate) cause: Option<String>,
+    /// RFC 3339.
+    pub(crate) since: Option<String>,
+    /// What to do.
+    pub(crate) next_step: Option<String>,
     /// Over the wire as written.
     pub(crate) fingerprint: Option<String>,
     /// Only of gated entries.
@@ -152,12 +178,9 @@ pub(crate) enum Outcome<'a> {
 
 /// One row of the list.
 pub(crate) fn list_row(row: &Row, outcome: Outcome<'_>, back: Background<'_>) -> ListRow {
-    let (state, since, phase, words) = match outcome {
-        Outcome::NotTried => (None, None, None, not_tried(row)),
-        Outcome::Phase { phase, since_unix_ms } => {
-            let words = words::of_phase(phase, &row.name, Some(row), back);
-            (Some(phase.state()), Some(since(row, phase.state(), since_unix_ms)), Some(phase), words)
-        }
+    let phase = match outcome {
+        Outcome::NotTried => None,
+        Outcome::Phase { phase, .. } => Some(phase),
     };
     let connected = match phase {
         Some(Phase::Connected(connected)) => Some(connected),
@@ -168,21 +191,35 @@ pub(crate) fn list_row(row: &Row, outcome: Outcome<'_>, back: Background<'_>) ->
         Some(Phase::Connecting(_) | Phase::Connected(_) | Phase::Refused(_)) | None => None,
     };
     ListRow {
-        name: row.name.as_str().to_owned(),
-        scope: row.scope.as_str(),
-        source: source_json(&row.source),
-        transport: row.transport.map(crate::derive::Transport::as_str),
-        target: row.target.clone(),
-        state: state.map(State::as_str),
-        cause: words.cause,
-        since,
-        next_step: words.next_step,
+        entry: entry_row(row, outcome, back),
         error: failure.map(|failure| failure.message.clone()),
         stderr_tail: failure.and_then(|failure| failure.stderr_tail.clone()),
         pid: connected.and_then(|connected| connected.pid),
         tools: connected.map(|connected| connected.tools),
         prompts: connected.map(|connected| connected.prompts),
         resources: connected.map(|connected| connected.resources),
+    }
+}
+
+/// The part of a row that needs no connection to be known.
+pub(crate) fn entry_row(row: &Row, outcome: Outcome<'_>, back: Background<'_>) -> EntryRow {
+    let (state, since, words) = match outcome {
+        Outcome::NotTried => (None, None, not_tried(row)),
+        Outcome::Phase { phase, since_unix_ms } => {
+            let words = words::of_phase(phase, &row.name, Some(row), back);
+            (Some(phase.state()), Some(since(row, phase.state(), since_unix_ms)), words)
+        }
+    };
+    EntryRow {
+        name: row.name.as_str().to_owned(),
+        scope: Some(row.scope.as_str()),
+        source: Some(source_json(&row.source)),
+        transport: row.transport.map(crate::derive::Transport::as_str),
+        target: row.target.clone(),
+        state: state.map(State::as_str),
+        cause: words.cause,
+        since,
+        next_step: words.next_step,
         fingerprint: (!row.written_fingerprint.is_empty()).then(|| row.written_fingerprint.clone()),
         approval: row.approval.as_ref().map(|approval| ApprovalJson {
             decision: decision_word(approval.decision),
@@ -246,82 +283,6 @@ fn source_json(source: &Source) -> SourceJson {
 
 fn entry_place(scope: qwen_core::Scope, source: &Source) -> EntryPlace {
     EntryPlace { scope: scope.as_str(), path: source.path.as_deref().map(path_text), line: source.line }
-}
-
-/// The list for people: one line per server, and below those that are not connected why and what to do.
-pub(crate) fn render_list(document: &ListDocument, paint: Paint) -> String {
-    if document.servers.is_empty() {
-        return "no MCP servers are configured; add one to mcpServers in ~/.qwen/settings.json or .mcp.json\n"
-            .to_owned();
-    }
-    let cells: Vec<Vec<Cell>> = document.servers.iter().map(line_cells).collect();
-    let table = columns(&cells, paint);
-    let mut out = String::new();
-    for (row, line) in document.servers.iter().zip(table.lines()) {
-        out.push_str(line);
-        out.push('\n');
-        out.push_str(&details(row, paint));
-    }
-    out
-}
-
-fn line_cells(row: &ListRow) -> Vec<Cell> {
-    let (word, tone) = match row.state {
-        Some(state) => (state, tone_of(state)),
-        None => ("not tried", Tone::Quiet),
-    };
-    vec![
-        Cell::new(Tone::Strong, &row.name),
-        Cell::new(tone, &word.replace('_', " ")),
-        Cell::new(Tone::Normal, &counts(row)),
-        Cell::new(Tone::Quiet, row.scope),
-        Cell::new(Tone::Quiet, row.target.as_deref().unwrap_or("")),
-    ]
-}
-
-fn counts(row: &ListRow) -> String {
-    let parts = [(row.tools, "tool"), (row.prompts, "prompt"), (row.resources, "resource")];
-    let parts: Vec<String> = parts
-        .into_iter()
-        .filter_map(|(number, one)| Some(count(number.filter(|&number| number > 0)?, one)))
-        .collect();
-    if parts.is_empty() { "-".to_owned() } else { parts.join(", ") }
-}
-
-fn details(row: &ListRow, paint: Paint) -> String {
-    let mut out = String::new();
-    let mut line = |text: &str| {
-        out.push_str("    ");
-        out.push_str(&paint.apply(Tone::Quiet, text));
-        out.push('\n');
-    };
-    if row.state.is_some() || row.shadowed_by.is_some() {
-        if let Some(cause) = &row.cause {
-            line(&visible(cause));
-        }
-        if let Some(step) = &row.next_step {
-            line(&format!("next: {}", visible(step)));
-        }
-    }
-    for words in last_words(row.stderr_tail.as_deref()) {
-        line(&words);
-    }
-    out
-}
-
-/// What a server wrote to stderr last, for people, a line each.
-pub(crate) fn last_words(tail: Option<&str>) -> impl Iterator<Item = String> {
-    tail.into_iter().flat_map(str::lines).map(|line| format!("| {}", visible_lines(line)))
-}
-
-/// How a state is coloured.
-pub(crate) fn tone_of(state: &str) -> Tone {
-    match state {
-        "connected" => Tone::Good,
-        "failed" | "invalid" | "settings_unreadable" => Tone::Bad,
-        "pending_approval" | "needs_auth" | "connecting" | "untrusted_folder" => Tone::Attention,
-        _ => Tone::Quiet,
-    }
 }
 
 /// Whether the user must approve an entry at all.

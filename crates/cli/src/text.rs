@@ -1,10 +1,14 @@
 //! How does text look on a terminal? Escapes what cannot be seen, aligns columns by width, paints by meaning. It knows
 //! no server and no setting.
 
+mod wrap;
+
 use std::borrow::Cow;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr as _};
 
+use self::wrap::wrapped;
+pub(crate) use self::wrap::{below, hanging};
 pub(crate) use crate::settings::Paint;
 
 /// What a piece of text means; decides its colour.
@@ -110,17 +114,22 @@ pub(crate) fn columns(rows: &[Vec<Cell>], paint: Paint) -> String {
     out
 }
 
-/// The rows with their last cells cut so that a line fits into this many columns, where that leaves room for a word.
-pub(crate) fn fitted(rows: Vec<Vec<Cell>>, width: Option<usize>) -> Vec<Vec<Cell>> {
-    const ROOM_FOR_A_WORD: usize = 12;
-    let Some(width) = width else { return rows };
+/// How many columns the rows take without their last one.
+pub(crate) fn width_before_last(rows: &[Vec<Cell>]) -> usize {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let before: usize = (0..columns.saturating_sub(1))
-        .map(|column| {
-            rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.text.width()).max().unwrap_or(0) + 2
-        })
-        .sum();
-    let room = width.saturating_sub(before).max(ROOM_FOR_A_WORD);
+    let width = |column: usize| {
+        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.text.width()).max().unwrap_or(0) + 2
+    };
+    (0..columns.saturating_sub(1)).map(width).sum()
+}
+
+/// The least that a last column gets, however wide those before it are: room for a word.
+const LEAST_ROOM: usize = 12;
+
+/// The rows with their last cells cut so that a line fits into this many columns.
+pub(crate) fn fitted(rows: Vec<Vec<Cell>>, width: usize) -> Vec<Vec<Cell>> {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let room = width.saturating_sub(width_before_last(&rows)).max(LEAST_ROOM);
     let cut = |mut row: Vec<Cell>| {
         if row.len() == columns
             && let Some(last) = row.last_mut()
@@ -130,6 +139,27 @@ pub(crate) fn fitted(rows: Vec<Vec<Cell>>, width: Option<usize>) -> Vec<Vec<Cell
         row
     };
     rows.into_iter().map(cut).collect()
+}
+
+/// The rows with their last cells broken into rows of their own, so that a line fits into this many columns and nothing
+/// is lost.
+pub(crate) fn folded(rows: Vec<Vec<Cell>>, width: usize) -> Vec<Vec<Cell>> {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let room = width.saturating_sub(width_before_last(&rows)).max(LEAST_ROOM);
+    let mut out = Vec::with_capacity(rows.len());
+    for mut row in rows {
+        let last = if row.len() == columns { row.pop() } else { None };
+        let Some(last) = last else {
+            out.push(row);
+            continue;
+        };
+        for line in wrapped(&last.text, room) {
+            row.push(Cell { text: line, tone: last.tone });
+            let empty = vec![Cell { text: String::new(), tone: Tone::Normal }; columns - 1];
+            out.push(std::mem::replace(&mut row, empty));
+        }
+    }
+    out
 }
 
 /// The text, or as much of it as fits with an ellipsis behind it.

@@ -1,7 +1,7 @@
 //! `qwen mcp approvals`: what was decided, and how to take it back. Running sessions see it at once, since the record is
 //! watched.
 
-use std::io;
+use std::{collections::BTreeSet, io};
 
 use qwen_approvals::{Listed, Projects, ReadProblem, Standing, Verdict};
 use serde::Serialize;
@@ -12,7 +12,7 @@ use crate::{
     derive::Screen,
     exit::Exit,
     output,
-    text::{Cell, Paint, Tone, columns, count, visible},
+    text::{Cell, Paint, Tone, columns, count, hanging, visible},
 };
 
 /// One decision, as JSON shows it.
@@ -24,6 +24,13 @@ struct ApprovalRow {
     status: &'static str,
     hash: String,
     time: Option<String>,
+}
+
+/// Whose decisions are listed; those of several projects stand below the project's folder.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Shown {
+    This,
+    All,
 }
 
 /// Which decisions are listed.
@@ -55,7 +62,8 @@ fn list(app: &App, args: &ApprovalsListArgs) -> Exit {
     if args.json {
         output::print_json(&rows);
     } else {
-        output::print(&render(&rows, app.paint(&io::stdout())));
+        let shown = if args.all_projects { Shown::All } else { Shown::This };
+        output::print(&render(&rows, shown, app.paint(&io::stdout())));
     }
     Exit::Ok
 }
@@ -91,24 +99,32 @@ fn rows(listed: Vec<Listed>, depth: Depth) -> Vec<ApprovalRow> {
         .collect()
 }
 
-fn render(rows: &[ApprovalRow], paint: Paint) -> String {
+fn render(rows: &[ApprovalRow], projects: Shown, paint: Paint) -> String {
     if rows.is_empty() {
         return "nothing was decided\n".to_owned();
     }
-    let cells: Vec<Vec<Cell>> = rows
-        .iter()
-        .map(|row| {
-            let tone = if row.status == "approved" { Tone::Good } else { Tone::Bad };
-            vec![
-                Cell::new(tone, row.status),
-                Cell::new(Tone::Strong, &row.server),
-                Cell::new(Tone::Normal, row.hash.get(..16).unwrap_or(&row.hash)),
-                Cell::new(Tone::Quiet, row.time.as_deref().unwrap_or("-")),
-                Cell::new(Tone::Quiet, &row.project_root),
-            ]
-        })
-        .collect();
-    columns(&cells, paint)
+    let cells: Vec<Vec<Cell>> = rows.iter().map(cells).collect();
+    let mut out = String::new();
+    let mut project = None;
+    for (row, line) in rows.iter().zip(columns(&cells, paint).lines()) {
+        if projects == Shown::All && project != Some(&row.project_root) {
+            out.push_str(&format!("{}\n", visible(&row.project_root)));
+            project = Some(&row.project_root);
+        }
+        out.push_str(if projects == Shown::All { "  " } else { "" });
+        out.push_str(&format!("{line}\n"));
+    }
+    out
+}
+
+fn cells(row: &ApprovalRow) -> Vec<Cell> {
+    let tone = if row.status == "approved" { Tone::Good } else { Tone::Bad };
+    vec![
+        Cell::new(tone, row.status),
+        Cell::new(Tone::Strong, &row.server),
+        Cell::new(Tone::Normal, row.hash.get(..16).unwrap_or(&row.hash)),
+        Cell::new(Tone::Quiet, row.time.as_deref().unwrap_or("-")),
+    ]
 }
 
 fn revoke(app: &App, args: &RevokeArgs) -> Exit {
@@ -119,20 +135,27 @@ fn revoke(app: &App, args: &RevokeArgs) -> Exit {
     match revoked {
         Err(error) => output::fail(&error, Exit::Failed),
         Ok(revoked) if revoked.servers.is_empty() => {
-            let about = args.name.as_deref().map_or_else(
-                || "this project".to_owned(),
-                |name| format!("{} in this project", visible(name)),
-            );
-            output::note(&format!("qwen: nothing was decided about {about}"));
+            output::note(&nothing_to_revoke(args.name.as_deref()));
             if args.name.is_some() { Exit::Failed } else { Exit::Ok }
         }
         Ok(revoked) => {
-            let names: Vec<_> = revoked.servers.iter().map(|name| visible(name)).collect();
-            let number = count(names.len(), "server");
-            output::print(&format!("revoked what was decided about {number}: {}\n", names.join(", ")));
+            output::print(&revoked_text(&revoked.servers, output::width()));
             Exit::Ok
         }
     }
+}
+
+fn nothing_to_revoke(name: Option<&str>) -> String {
+    let about =
+        name.map_or_else(|| "this project".to_owned(), |name| format!("{} in this project", visible(name)));
+    format!("qwen: nothing was decided about {about}; see `qwen mcp approvals list`")
+}
+
+fn revoked_text(servers: &BTreeSet<String>, width: usize) -> String {
+    let names: Vec<_> = servers.iter().map(|name| visible(name)).collect();
+    let number = count(names.len(), "server");
+    let said = format!("revoked what was decided about {number}: {}", names.join(", "));
+    hanging("", &said, width.saturating_sub(4)).join("\n    ") + "\n"
 }
 
 #[cfg(test)]
@@ -160,7 +183,30 @@ mod tests {
         };
         assert_eq!(rows(all(), Depth::Current).len(), 1);
         let history = rows(all(), Depth::History);
-        insta::assert_snapshot!(render(&history, Paint::Plain));
+        insta::assert_snapshot!(render(&history, Shown::This, Paint::Plain));
         insta::assert_json_snapshot!(history);
+    }
+
+    #[test]
+    fn decisions_of_several_projects_stand_below_their_folders() {
+        let mut all = vec![
+            listed("a", Verdict::Approve, Standing::Current),
+            listed("long-name", Verdict::Reject, Standing::Current),
+        ];
+        all.push(Listed { root: "/q".to_owned(), ..listed("a", Verdict::Reject, Standing::Current) });
+        insta::assert_snapshot!(render(&rows(all, Depth::Current), Shown::All, Paint::Plain));
+        assert_eq!(render(&[], Shown::All, Paint::Plain), "nothing was decided\n");
+    }
+
+    #[test]
+    fn what_was_revoked_is_named_and_so_is_that_there_was_nothing() {
+        let many: BTreeSet<String> = (1..=12).map(|n| format!("server-{n}")).collect();
+        let said = [
+            revoked_text(&["gh\u{1b}".to_owned()].into(), output::WIDTH),
+            revoked_text(&many, output::WIDTH),
+            nothing_to_revoke(Some("gh")) + "\n",
+            nothing_to_revoke(None),
+        ];
+        insta::assert_snapshot!(said.concat());
     }
 }

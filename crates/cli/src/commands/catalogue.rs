@@ -179,7 +179,7 @@ fn tool_json(tool: &CatalogueTool) -> ToolJson<'_> {
     }
 }
 
-fn render(catalogue: &Catalogue, listed: Listed, paint: Paint, width: Option<usize>) -> String {
+fn render(catalogue: &Catalogue, listed: Listed, paint: Paint, width: usize) -> String {
     let row = |name: &str, description: Option<&str>| {
         let first = description.and_then(|text| text.trim().lines().next()).unwrap_or("");
         vec![Cell::new(Tone::Strong, name), Cell::new(Tone::Normal, first)]

@@ -15,7 +15,7 @@ use crate::{
     hide::hidden,
     output,
     row::{EntryPlace, ListRow, Outcome, last_words, list_row, now_unix_ms, tone_of},
-    text::{Cell, Paint, Tone, columns, count, visible},
+    text::{Cell, Paint, Tone, columns, count, folded, hanging, visible},
 };
 
 /// The document of `mcp get --json`: a row of the list and what is behind it.
@@ -70,7 +70,7 @@ pub(crate) fn run(global: &Global, args: &GetArgs) -> Exit {
     if args.json {
         output::print_json(&document);
     } else {
-        output::print(&render(&document, &row.warnings, app.paint(&io::stdout())));
+        output::print(&render(&document, &row.warnings, app.paint(&io::stdout()), output::width()));
     }
     Exit::Ok
 }
@@ -103,7 +103,7 @@ fn document(row: &Row, shown: ListRow, checks: &[Check]) -> GetDocument {
     };
     GetDocument {
         entry: hidden(&[], row.written.value(), masks),
-        losers: shown.shadows.clone(),
+        losers: shown.entry.shadows.clone(),
         admission: checks.iter().map(check).collect(),
         approval_hash: row.approval.as_ref().map(|approval| approval.hash.clone()),
         row: shown,
@@ -129,58 +129,50 @@ fn sentence(check: &str) -> &str {
     }
 }
 
-fn render(document: &GetDocument, warnings: &[String], paint: Paint) -> String {
+fn render(document: &GetDocument, warnings: &[String], paint: Paint, width: usize) -> String {
     let row = &document.row;
-    let state = row.state.unwrap_or("not tried");
-    let head = vec![Cell::new(Tone::Strong, &row.name), Cell::new(tone_of(state), &state.replace('_', " "))];
+    let entry = &row.entry;
+    let state = entry.state.unwrap_or("not tried");
+    let head =
+        vec![Cell::new(Tone::Strong, &entry.name), Cell::new(tone_of(state), &state.replace('_', " "))];
     let mut out = columns(&[head], paint);
-    let place = |path: &Option<String>, line: Option<u32>| {
-        let path = path.as_deref().unwrap_or("--mcp-config");
-        line.map_or_else(|| path.to_owned(), |line| format!("{path}:{line}"))
-    };
     let counts = [(row.tools, "tool"), (row.prompts, "prompt"), (row.resources, "resource")];
     let counts: Vec<String> =
         counts.iter().filter_map(|(number, what)| Some(count((*number)?, what))).collect();
-    let approval =
-        row.approval.as_ref().map(|approval| format!("{}, hash {}", approval.decision, approval.hash));
     let facts = [
-        ("cause", row.cause.clone()),
-        ("next", row.next_step.clone()),
-        ("since", row.since.clone()),
-        ("scope", Some(row.scope.to_owned())),
-        ("source", Some(place(&row.source.path, row.source.line))),
-        ("leads to", row.source.resolved_path.clone()),
-        ("transport", row.transport.map(str::to_owned)),
-        ("target", row.target.clone()),
+        ("cause", entry.cause.clone()),
+        ("next", entry.next_step.clone()),
+        ("since", entry.since.clone()),
+        ("scope", entry.scope.map(str::to_owned)),
+        ("source", entry.source.as_ref().map(|source| place(source.path.as_deref(), source.line))),
+        ("leads to", entry.source.as_ref().and_then(|source| source.resolved_path.clone())),
+        ("transport", entry.transport.map(str::to_owned)),
+        ("target", entry.target.clone()),
         ("offers", (!counts.is_empty()).then(|| counts.join(", "))),
         ("process", row.pid.map(|pid| pid.to_string())),
-        ("fingerprint", row.fingerprint.clone()),
-        ("approval", approval),
+        ("fingerprint", entry.fingerprint.clone()),
+        ("approval", entry.approval.as_ref().map(|approval| approval.decision.to_owned())),
+        ("hash", entry.approval.as_ref().map(|approval| approval.hash.clone())),
     ];
     let mut lines: Vec<Vec<Cell>> =
         facts.into_iter().filter_map(|(what, fact)| Some(line(Tone::Quiet, what, &fact?))).collect();
     lines.extend(warnings.iter().map(|warning| line(Tone::Attention, "warning", warning)));
-    out.push_str(&columns(&lines, paint));
-    for words in last_words(row.stderr_tail.as_deref()) {
-        out.push_str(&format!("  {words}\n"));
-    }
+    lines.extend(last_words(row.stderr_tail.as_deref()).map(|words| line(Tone::Quiet, "stderr", &words)));
+    out.push_str(&columns(&folded(lines, width), paint));
     out.push_str("\nentry, secrets hidden\n");
     for text in format!("{:#}", document.entry).lines() {
         out.push_str(&format!("  {}\n", visible(text)));
     }
-    if !document.losers.is_empty() || row.shadowed_by.is_some() {
+    if !document.losers.is_empty() || entry.shadowed_by.is_some() {
         out.push_str("\nothers of this name\n");
         let losers = document.losers.iter().map(|other| (other, "loses against it"));
-        let candidate = row.shadowed_by.iter().map(|other| (other, "takes the name once it is approved"));
-        let others: Vec<Vec<Cell>> = candidate
-            .chain(losers)
-            .map(|(other, what)| {
-                let mut cells = line(Tone::Normal, other.scope, &place(&other.path, other.line));
-                cells.push(Cell::new(Tone::Quiet, what));
-                cells
-            })
-            .collect();
-        out.push_str(&columns(&others, paint));
+        let candidate = entry.shadowed_by.iter().map(|other| (other, "takes the name once it is approved"));
+        for (other, what) in candidate.chain(losers) {
+            let text = format!("{}: {}, which {what}", other.scope, place(other.path.as_deref(), other.line));
+            for line in hanging("  ", &visible(&text), width) {
+                out.push_str(&format!("{line}\n"));
+            }
+        }
     }
     out.push_str("\nmay it connect? the first no decides\n");
     let checks: Vec<Vec<Cell>> = document
@@ -198,6 +190,12 @@ fn render(document: &GetDocument, warnings: &[String], paint: Paint) -> String {
         .collect();
     out.push_str(&columns(&checks, paint));
     out
+}
+
+/// `FILE:LINE`.
+fn place(path: Option<&str>, line: Option<u32>) -> String {
+    let path = path.unwrap_or("--mcp-config");
+    line.map_or_else(|| path.to_owned(), |line| format!("{path}:{line}"))
 }
 
 fn line(tone: Tone, what: &str, fact: &str) -> Vec<Cell> {

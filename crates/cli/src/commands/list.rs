@@ -11,7 +11,7 @@ use crate::{
     derive::{Derived, Screen},
     exit::Exit,
     output,
-    row::{DiagnosticJson, ListDocument, ListRow, Outcome, list_row, now_unix_ms, path_text, render_list},
+    row::{Document, ListRow, Outcome, list_row, now_unix_ms, render_list},
     sessions::RunningSession,
     text::count,
 };
@@ -39,7 +39,7 @@ pub(crate) fn run(global: &Global, args: &ListArgs) -> Exit {
         output::print_json(&document);
         sessions.iter().for_each(|session| output::note(&about(session)));
     } else {
-        let mut text = render_list(&document, app.paint(&io::stdout()));
+        let mut text = render_list(&document, app.paint(&io::stdout()), output::width());
         if !document.diagnostics.is_empty() {
             let problems = count(document.diagnostics.len(), "problem");
             text.push_str(&format!("{problems} in settings files; see `qwen settings check`\n"));
@@ -65,36 +65,26 @@ fn document(
     derived: &Derived,
     verdicts: &Verdicts,
     probed: &BTreeMap<ServerName, Probed>,
-) -> ListDocument {
+) -> Document<ListRow> {
     let now_unix_ms = now_unix_ms();
-    let mut servers: Vec<ListRow> = derived
-        .rows
-        .values()
-        .map(|row| {
-            let refused = verdicts.get(&row.name).and_then(|verdict| verdict.as_ref().err());
-            let refused = refused.map(|refusal| Phase::Refused(refusal.clone()));
-            let outcome = match (probed.get(&row.name), &refused) {
-                (_, Some(phase)) => Outcome::Phase { phase, since_unix_ms: now_unix_ms },
-                (Some(probed), None) => {
-                    Outcome::Phase { phase: &probed.phase, since_unix_ms: probed.since_unix_ms }
-                }
-                (None, None) => Outcome::NotTried,
-            };
-            list_row(row, outcome, app.background())
-        })
-        .collect();
-    servers.sort_by(|a, b| a.name.cmp(&b.name));
-    ListDocument {
-        servers,
-        diagnostics: derived.diagnostics.iter().map(DiagnosticJson::new).collect(),
-        folder_trusted: derived.folder == qwen_core::FolderTrust::Trusted,
-        project_root: path_text(app.root()),
-    }
+    Document::new(derived, app.root(), |row| {
+        let refused = verdicts.get(&row.name).and_then(|verdict| verdict.as_ref().err());
+        let refused = refused.map(|refusal| Phase::Refused(refusal.clone()));
+        let outcome = match (probed.get(&row.name), &refused) {
+            (_, Some(phase)) => Outcome::Phase { phase, since_unix_ms: now_unix_ms },
+            (Some(probed), None) => {
+                Outcome::Phase { phase: &probed.phase, since_unix_ms: probed.since_unix_ms }
+            }
+            (None, None) => Outcome::NotTried,
+        };
+        list_row(row, outcome, app.background())
+    })
 }
 
 fn has_failed(row: &ListRow, probed: &BTreeMap<ServerName, Probed>) -> bool {
     let failed = [State::Failed, State::NeedsAuth].map(State::as_str);
-    probed.contains_key(row.name.as_str()) && row.state.is_some_and(|state| failed.contains(&state))
+    probed.contains_key(row.entry.name.as_str())
+        && row.entry.state.is_some_and(|state| failed.contains(&state))
 }
 
 fn about(session: &RunningSession) -> String {

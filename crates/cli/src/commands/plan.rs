@@ -44,7 +44,7 @@ pub(crate) fn run(global: &Global, args: &PlanArgs) -> Exit {
     if args.json {
         output::print_json(&document);
     } else {
-        output::print(&render_plan(&document, app.paint(&io::stdout())));
+        output::print(&render_plan(&document, app.paint(&io::stdout()), output::width()));
     }
     Exit::Ok
 }

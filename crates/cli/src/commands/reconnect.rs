@@ -13,7 +13,7 @@ use crate::{
     exit::Exit,
     output,
     row::last_words,
-    text::{count, visible},
+    text::{below, count, hanging, visible},
     words::{Background, Words, of_phase, of_refusal},
 };
 
@@ -34,7 +34,7 @@ pub(crate) fn run(global: &Global, args: &ReconnectArgs) -> Exit {
     };
     let (admitted, refused) = sorted(&app, &derived, names);
     for (name, refusal) in &refused {
-        output::print(&refused_line(&derived, name, refusal, app.background()));
+        output::print(&refused_line(&derived, name, refusal, app.background(), output::width()));
     }
     if admitted.servers.is_empty() {
         return if refused.is_empty() || args.all { Exit::Ok } else { Exit::Blocked };
@@ -77,42 +77,58 @@ fn longest(desired: &Desired) -> Duration {
     limits.max().unwrap_or(View::STDIO_DISCOVERY)
 }
 
-fn refused_line(derived: &Derived, name: &ServerName, refusal: &Refusal, back: Background<'_>) -> String {
+fn refused_line(
+    derived: &Derived,
+    name: &ServerName,
+    refusal: &Refusal,
+    back: Background<'_>,
+    width: usize,
+) -> String {
     let words = of_refusal(refusal, name, derived.rows.get(name), back);
-    sentence(&format!("{} was not tried", visible(name.as_str())), words)
+    sentence(&format!("{} was not tried", visible(name.as_str())), words, width)
 }
 
 fn report(app: &App, derived: &Derived, probed: &BTreeMap<ServerName, Probed>, total: usize) -> Exit {
     for (name, probed) in probed {
-        output::print(&tried_line(derived, name, &probed.phase, app.background()));
+        output::print(&tried_line(derived, name, &probed.phase, app.background(), output::width()));
     }
     let connected = probed.values().filter(|probed| matches!(probed.phase, Phase::Connected(_))).count();
     if total > 1 {
         output::print(&format!("{connected} of {total} connected\n"));
     }
     output::print(
-        "this was a connection of this process; in a running session use /mcp reconnect NAME, or edit the entry\n",
+        "this was a connection of this process; in a running session use\n\
+         /mcp reconnect NAME, or edit the entry\n",
     );
     if connected == total { Exit::Ok } else { Exit::ServersFailed }
 }
 
-fn tried_line(derived: &Derived, name: &ServerName, phase: &Phase, back: Background<'_>) -> String {
+fn tried_line(
+    derived: &Derived,
+    name: &ServerName,
+    phase: &Phase,
+    back: Background<'_>,
+    width: usize,
+) -> String {
     let shown = visible(name.as_str());
     let words = of_phase(phase, name, derived.rows.get(name), back);
     match phase {
         Phase::Connected(found) => format!("✓ {shown} connects, with {}\n", count(found.tools, "tool")),
         Phase::Failed { failure, .. } => {
-            let told = last_words(failure.stderr_tail.as_deref()).map(|line| format!("    {line}\n"));
-            sentence(&format!("✗ {shown} does not connect"), words) + &told.collect::<String>()
+            let told = last_words(failure.stderr_tail.as_deref()).map(|line| below("| ", &line, width));
+            sentence(&format!("✗ {shown} does not connect"), words, width) + &told.collect::<String>()
         }
-        Phase::Connecting(_) | Phase::Refused(_) => sentence(&format!("✗ {shown} does not connect"), words),
+        Phase::Connecting(_) | Phase::Refused(_) => {
+            sentence(&format!("✗ {shown} does not connect"), words, width)
+        }
     }
 }
 
-fn sentence(start: &str, words: Words) -> String {
+fn sentence(start: &str, words: Words, width: usize) -> String {
     let cause = words.cause.map(|cause| format!(": {}", visible(&cause))).unwrap_or_default();
-    let step = words.next_step.map(|step| format!("\n    next: {}", visible(&step))).unwrap_or_default();
-    format!("{start}{cause}{step}\n")
+    let said = hanging("", &format!("{start}{cause}"), width.saturating_sub(4)).join("\n    ");
+    let step = words.next_step.map(|step| below("next: ", &visible(&step), width)).unwrap_or_default();
+    format!("{said}\n{step}")
 }
 
 #[cfg(test)]
@@ -130,8 +146,8 @@ mod tests {
             let mut derived = Derived::default();
             derived.rows.insert(name.clone(), shown.row.clone());
             let line = match shown.refusal() {
-                Some(refusal) => refused_line(&derived, &name, refusal, back),
-                None => tried_line(&derived, &name, &shown.phase, back),
+                Some(refusal) => refused_line(&derived, &name, refusal, back, output::WIDTH),
+                None => tried_line(&derived, &name, &shown.phase, back, output::WIDTH),
             };
             text.push_str(&format!("--- {}\n{line}", shown.label));
         }

@@ -99,8 +99,57 @@ fn remove(app: &App, name: &str, target: &Target) -> Result<Edited, RemoveError>
     Err(RemoveError::NotThere {
         name: visible(name).into_owned(),
         place: visible(&target.path.display().to_string()).into_owned(),
-        elsewhere: elsewhere
-            .map(|other| format!("; it stands in {}: use --scope {}", other.path.display(), other.scope))
-            .unwrap_or_default(),
+        elsewhere: elsewhere.map(|other| there(&other)).unwrap_or_default(),
     })
+}
+
+fn there(other: &Target) -> String {
+    format!("; it stands in {}: use --scope {}", other.path.display(), other.scope)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{io, path::PathBuf};
+
+    use qwen_core::Scope;
+    use qwen_settings_schema::Dialect;
+
+    use super::*;
+    use crate::settings::{
+        Place, SourceId,
+        edit::{EditError, FileError, NewFile},
+    };
+
+    #[test]
+    fn whatever_is_not_removed_is_said_with_what_to_do_instead() {
+        let (name, place) = (|| "gh".to_owned(), || "/p/.mcp.json".to_owned());
+        let other = Target {
+            scope: Scope::User,
+            source: SourceId::User,
+            path: "/home/u/.qwen/settings.json".into(),
+            new_file: NewFile::Private,
+            dialect: Dialect::Settings,
+        };
+        let path = || PathBuf::from("/p/.mcp.json");
+        let broken = || EditError::Broken {
+            place: Place { line: 3, column: 7 },
+            message: "expected a comma".to_owned(),
+        };
+        let denied = || io::Error::from(io::ErrorKind::PermissionDenied);
+        let several = ["project (/p/.mcp.json)", "user (/home/u/.qwen/settings.json)"];
+        let errors = [
+            RemoveError::Several(several.map(str::to_owned).to_vec()),
+            RemoveError::NotOurs { name: name(), place: "/etc/qwen-code/settings.json:3".to_owned() },
+            RemoveError::Unknown("no server named gh is configured; did you mean git?".to_owned()),
+            RemoveError::NotThere { name: name(), place: place(), elsewhere: String::new() },
+            RemoveError::NotThere { name: name(), place: place(), elsewhere: there(&other) },
+            RemoveError::Target(TargetError::HomeHasNoWorkspace),
+            RemoveError::Target(FileError::Edit { path: path(), source: broken() }.into()),
+            RemoveError::Target(FileError::Busy { path: path(), lock: "/p/.mcp.json.lock".into() }.into()),
+            RemoveError::Target(FileError::Write { path: path(), source: denied() }.into()),
+        ];
+        let said =
+            errors.map(|error| format!("{} (exit {})\n", output::failure(&error), error.exit().code()));
+        insta::assert_snapshot!(said.concat());
+    }
 }

@@ -223,7 +223,8 @@ mod tests {
             let mut edited = Edited::new("gh", Done::Enabled, &target);
             held(&mut edited, &shown.row, refusal, fixtures::background(&snapshot));
             insta::with_settings!({ snapshot_suffix => shown.label }, {
-                insta::assert_snapshot!("text", render(&edited));
+                fixtures::assert_fits(&render(&edited, output::WIDTH));
+                insta::assert_snapshot!("text", render(&edited, output::WIDTH));
                 insta::assert_json_snapshot!("json", edited);
             });
         }

@@ -18,7 +18,7 @@ use crate::{
         SourceId,
         edit::{FileError, NewFile},
     },
-    text::visible,
+    text::{below, visible},
 };
 
 /// Where the servers of a file stand.
@@ -160,13 +160,13 @@ pub(super) enum Telling {
 pub(super) fn tell(edited: &Edited, telling: Telling) -> Exit {
     match telling {
         Telling::Json => output::print_json(edited),
-        Telling::Text => output::print(&render(edited)),
+        Telling::Text => output::print(&render(edited, output::width())),
     }
     Exit::Ok
 }
 
 /// What was done, one line, and below it what it does not do.
-pub(super) fn render(edited: &Edited) -> String {
+pub(super) fn render(edited: &Edited, width: usize) -> String {
     let name = visible(&edited.server);
     let line = edited.line.map(|line| format!(":{line}")).unwrap_or_default();
     let place = format!("{}{line}", visible(&edited.path));
@@ -179,13 +179,13 @@ pub(super) fn render(edited: &Edited) -> String {
         Done::Unchanged => format!("nothing to change for {name} in {place}\n"),
     };
     for note in &edited.notes {
-        out.push_str(&format!("    {}\n", visible(note)));
+        out.push_str(&below("", &visible(note), width));
     }
     if let Some(cause) = &edited.cause {
-        out.push_str(&format!("    it does not connect: {}\n", visible(cause)));
+        out.push_str(&below("it does not connect: ", &visible(cause), width));
     }
     if let Some(step) = &edited.next_step {
-        out.push_str(&format!("    next: {}\n", visible(step)));
+        out.push_str(&below("next: ", &visible(step), width));
     }
     out
 }
@@ -208,17 +208,17 @@ mod tests {
     fn what_was_done_is_said_with_its_place_and_with_what_it_does_not_do() {
         let mut edited = Edited::new("x", Done::Added, &target());
         edited.line = Some(3);
-        assert_eq!(render(&edited), "added x to /p/.mcp.json:3\n");
+        assert_eq!(render(&edited, output::WIDTH), "added x to /p/.mcp.json:3\n");
         edited.cause = Some("awaits approval".to_owned());
         edited.next_step = Some("run `qwen mcp approve x`".to_owned());
         edited.notes = vec!["`timeot`: unknown".to_owned()];
         assert_eq!(
-            render(&edited),
+            render(&edited, output::WIDTH),
             "added x to /p/.mcp.json:3\n    `timeot`: unknown\n    it does not connect: awaits approval\n    next: run `qwen mcp approve x`\n"
         );
         insta::assert_json_snapshot!(edited);
         let lines = [Done::Replaced, Done::Removed, Done::Enabled, Done::Disabled, Done::Unchanged]
-            .map(|done| render(&Edited::new("x\u{1b}", done, &target())));
+            .map(|done| render(&Edited::new("x\u{1b}", done, &target()), output::WIDTH));
         insta::assert_snapshot!(lines.concat(), @r"
         replaced x\u{1b} in /p/.mcp.json
         removed x\u{1b} from /p/.mcp.json
@@ -226,5 +226,28 @@ mod tests {
         disabled x\u{1b}: it is in mcp.excluded of /p/.mcp.json
         nothing to change for x\u{1b} in /p/.mcp.json
         ");
+    }
+
+    #[test]
+    fn each_outcome_of_an_edit_has_its_form_for_programs() {
+        for done in
+            [Done::Added, Done::Replaced, Done::Removed, Done::Enabled, Done::Disabled, Done::Unchanged]
+        {
+            let mut edited = Edited::new("gh", done, &target());
+            match done {
+                Done::Added | Done::Replaced => {
+                    edited.line = Some(3);
+                    edited.hash = Some(crate::fixtures::HASH.to_owned());
+                    edited.cause = Some("awaits approval".to_owned());
+                    edited.next_step = Some(crate::words::approve(&"gh".into(), crate::fixtures::HASH));
+                }
+                Done::Disabled => edited.line = Some(2),
+                Done::Removed | Done::Enabled | Done::Unchanged => {}
+            }
+            insta::with_settings!({ snapshot_suffix => format!("{done:?}").to_lowercase() }, {
+                insta::assert_snapshot!("text", render(&edited, output::WIDTH));
+                insta::assert_json_snapshot!("json", edited);
+            });
+        }
     }
 }

@@ -43,12 +43,8 @@ fn done(app: &App, args: &TrustArgs, record: &TrustRecord) -> Result<String, Tru
         None => app.root().to_path_buf(),
         Some(folder) => canonical(&app.launch.environment.cwd.join(folder))?,
     };
-    let shown = visible(&folder.display().to_string()).into_owned();
     if args.remove {
-        return Ok(match record.remove(&folder)? {
-            0 => format!("nothing was said about {shown}\n"),
-            _ => format!("forgot what was said about {shown}\n"),
-        });
+        return Ok(removed_text(record.remove(&folder)?, &folder));
     }
     let rule = match (args.deny, args.parent) {
         (true, _) => Rule::Distrust,
@@ -56,20 +52,32 @@ fn done(app: &App, args: &TrustArgs, record: &TrustRecord) -> Result<String, Tru
         (false, false) => Rule::Trust,
     };
     record.set(&folder, rule)?;
-    let mut text = match rule {
-        Rule::Trust => format!("trusts {shown} and what is below it\n"),
-        Rule::TrustParent => {
-            let above = folder.parent().unwrap_or(&folder).display().to_string();
-            format!("trusts {} and what is below it\n", visible(&above))
-        }
-        Rule::Distrust => format!("does not trust {shown} and what is below it\n"),
-    };
-    if app.derived().merged.options.folder_trust == FolderTrust::Off {
-        text.push_str(
-            "security.folderTrust.enabled is off in your settings: until it is on, every folder is trusted\n",
-        );
+    Ok(rule_text(rule, &folder, app.derived().merged.options.folder_trust))
+}
+
+fn removed_text(rules: usize, folder: &Path) -> String {
+    let shown = folder.display().to_string();
+    match rules {
+        0 => format!("nothing was said about {}\n", visible(&shown)),
+        _ => format!("forgot what was said about {}\n", visible(&shown)),
     }
-    Ok(text)
+}
+
+fn rule_text(rule: Rule, folder: &Path, folder_trust: FolderTrust) -> String {
+    let (says, folder) = match rule {
+        Rule::Trust => ("trusts", folder),
+        Rule::TrustParent => ("trusts", folder.parent().unwrap_or(folder)),
+        Rule::Distrust => ("does not trust", folder),
+    };
+    let shown = folder.display().to_string();
+    let text = format!("{says} {} and what is below it\n", visible(&shown));
+    match folder_trust {
+        FolderTrust::On => text,
+        FolderTrust::Off => {
+            text + "security.folderTrust.enabled is off in your settings:\n\
+                    until it is on, every folder is trusted\n"
+        }
+    }
 }
 
 /// Why the record could not be read or written.
@@ -130,5 +138,28 @@ mod tests {
         DO_NOT_TRUST  /q/r
         ");
         assert_eq!(render_rules(&[], Paint::Plain), "nothing was said about any folder\n");
+    }
+
+    #[test]
+    fn each_sentence_about_a_folder_names_it() {
+        let folder = Path::new("/home/u/work");
+        let mut said = String::new();
+        for trust in [FolderTrust::On, FolderTrust::Off] {
+            for rule in [Rule::Trust, Rule::TrustParent, Rule::Distrust] {
+                said.push_str(&rule_text(rule, folder, trust));
+            }
+        }
+        said.push_str(&removed_text(0, folder));
+        said.push_str(&removed_text(2, Path::new("/home/u/\u{1b}")));
+        let path = || PathBuf::from("/home/u/x");
+        let source = || io::Error::from(io::ErrorKind::PermissionDenied);
+        for error in [
+            TrustError::NoFolder { path: path(), source: source() },
+            TrustError::Record { path: path(), source: source() },
+            TrustError::Broken { path: path() },
+        ] {
+            said.push_str(&format!("{}\n", output::failure(&error)));
+        }
+        insta::assert_snapshot!(said);
     }
 }

@@ -9,7 +9,7 @@ use crate::{
     derive::Derived,
     exit::Exit,
     output,
-    text::visible,
+    text::{below, visible},
     words::{self, Background, Words},
 };
 
@@ -155,7 +155,7 @@ impl Problem {
     pub(crate) fn tell(&self, form: Form) -> Exit {
         match form {
             Form::Json => output::print_json(&self.document()),
-            Form::Text => output::note(&self.lines()),
+            Form::Text => output::note(&self.lines(output::width())),
         }
         self.exit.exit()
     }
@@ -166,9 +166,10 @@ impl Problem {
     }
 
     /// As people read it.
-    fn lines(&self) -> String {
-        let step = self.next_step.as_deref().map(|step| format!("\n    next: {}", visible(step)));
-        format!("qwen: {}{}", visible(&self.message), step.unwrap_or_default())
+    fn lines(&self, width: usize) -> String {
+        let step = self.next_step.as_deref().map(|step| below("next: ", &visible(step), width));
+        let said = format!("qwen: {}\n{}", visible(&self.message), step.unwrap_or_default());
+        said.trim_end().to_owned()
     }
 }
 

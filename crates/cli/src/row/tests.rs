@@ -3,7 +3,9 @@ use qwen_core::{Connected, Decision, Failure, FailureKind, NotAllowedBy, Refusal
 use super::*;
 use crate::{
     fixtures::{self, WHEN},
+    output::WIDTH,
     settings::Snapshot,
+    text::Paint,
 };
 
 fn listed(row: &Row, phase: &Phase) -> ListRow {
@@ -22,8 +24,8 @@ fn failed(stderr: Option<&str>) -> Phase {
     Phase::Failed { failure, retry_at_unix_ms: None }
 }
 
-fn document(servers: Vec<ListRow>) -> ListDocument {
-    ListDocument { servers, diagnostics: Vec::new(), folder_trusted: true, project_root: "/p".to_owned() }
+fn document(servers: Vec<ListRow>) -> Document<ListRow> {
+    Document { servers, diagnostics: Vec::new(), folder_trusted: true, project_root: "/p".to_owned() }
 }
 
 #[test]
@@ -46,7 +48,7 @@ fn a_list_shows_each_state_with_its_cause_and_next_step_in_aligned_columns() {
         ),
         list_row(&fixtures::row("later", Scope::User), Outcome::NotTried, back),
     ];
-    insta::assert_snapshot!(render_list(&document(rows), Paint::Plain));
+    insta::assert_snapshot!(render_list(&document(rows), Paint::Plain, WIDTH));
 }
 
 #[test]
@@ -57,7 +59,8 @@ fn each_state_is_listed_for_people_and_for_programs() {
         let row = list_row(&shown.row, Outcome::Phase { phase: &shown.phase, since_unix_ms: WHEN }, back);
         insta::with_settings!({ snapshot_suffix => shown.label }, {
             let list = document(vec![row]);
-            insta::assert_snapshot!("list_text", render_list(&list, Paint::Plain));
+            fixtures::assert_fits(&render_list(&list, Paint::Plain, WIDTH));
+            insta::assert_snapshot!("list_text", render_list(&list, Paint::Plain, WIDTH));
             insta::assert_json_snapshot!("list_json", list.servers[0]);
         });
     }
@@ -83,9 +86,9 @@ fn a_decision_has_its_time_in_the_store_and_everything_else_its_own() {
     let row =
         fixtures::decided(fixtures::row("a", Scope::Project), Decision::Rejected, "2026-11-30T10:00:00.000Z");
     let rejected = listed(&row, &Phase::Refused(Refusal::Rejected));
-    assert_eq!(rejected.since.unwrap(), "2026-11-30T10:00:00.000Z");
+    assert_eq!(rejected.entry.since.unwrap(), "2026-11-30T10:00:00.000Z");
     let disabled = listed(&row, &Phase::Refused(Refusal::Disabled));
-    assert_eq!(disabled.since.unwrap(), "2023-11-14T22:13:20.123Z");
+    assert_eq!(disabled.entry.since.unwrap(), "2023-11-14T22:13:20.123Z");
 }
 
 #[test]
@@ -99,5 +102,5 @@ fn counts_and_pid_are_said_only_of_a_connection() {
 
 #[test]
 fn an_empty_list_says_where_to_add_a_server() {
-    assert!(render_list(&document(Vec::new()), Paint::Plain).contains(".mcp.json"));
+    assert!(render_list(&document(Vec::new()), Paint::Plain, WIDTH).contains(".mcp.json"));
 }

@@ -58,11 +58,11 @@ fn each_list_has_its_documented_keys() {
 #[test]
 fn a_list_for_people_has_one_line_each_that_fits_the_terminal() {
     let shown = |listed, width| render(&catalogue(), listed, Paint::Plain, width);
-    assert_eq!(shown(Listed::Tools, None), "mcp__time__now  Says what time it is.\n");
-    assert_eq!(shown(Listed::Tools, Some(30)), "mcp__time__now  Says what tim…\n");
-    assert_eq!(shown(Listed::Prompts, None), "mcp__time__plan\n");
-    assert_eq!(shown(Listed::Resources, None), "time  time://zones  zones\n");
-    assert_eq!(render(&Catalogue::default(), Listed::Tools, Paint::Plain, None), "no tools\n");
+    assert_eq!(shown(Listed::Tools, output::WIDTH), "mcp__time__now  Says what time it is.\n");
+    assert_eq!(shown(Listed::Tools, 30), "mcp__time__now  Says what tim…\n");
+    assert_eq!(shown(Listed::Prompts, output::WIDTH), "mcp__time__plan\n");
+    assert_eq!(shown(Listed::Resources, output::WIDTH), "time  time://zones  zones\n");
+    assert_eq!(render(&Catalogue::default(), Listed::Tools, Paint::Plain, output::WIDTH), "no tools\n");
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn each_list_is_shown_at_eighty_columns_and_for_programs() {
     for (label, listed) in
         [("tools", Listed::Tools), ("prompts", Listed::Prompts), ("resources", Listed::Resources)]
     {
-        let text = |catalogue| render(catalogue, listed, Paint::Plain, Some(80));
+        let text = |catalogue| render(catalogue, listed, Paint::Plain, 80);
         let shown = format!("{}--- nothing\n{}", text(&catalogue), text(&Catalogue::default()));
         insta::with_settings!({ snapshot_suffix => label }, {
             insta::assert_snapshot!("text", shown);

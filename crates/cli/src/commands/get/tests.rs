@@ -24,7 +24,7 @@ fn a_server_is_shown_in_full_with_every_check_and_without_its_secrets() {
         vec![Loser { scope: Scope::User, source: fixtures::source("/home/u/.qwen/settings.json", 7) }];
     row.warnings = vec!["`timeot`: unknown".to_owned()];
     let shown = document_of(&row, Some(Refusal::PendingApproval), 6);
-    let text = render(&shown, &row.warnings, Paint::Plain);
+    let text = render(&shown, &row.warnings, Paint::Plain, output::WIDTH);
     assert!(!text.contains("hunter2"), "{text}");
     insta::assert_snapshot!(text);
     insta::assert_json_snapshot!(shown);
@@ -62,7 +62,8 @@ fn each_state_is_explained_for_people_and_for_programs() {
         let checks = checks(refusal, refusal.map_or(0, check_of));
         let document = document(&shown.row, list_row(&shown.row, outcome, back), &checks);
         insta::with_settings!({ snapshot_suffix => shown.label }, {
-            insta::assert_snapshot!("text", render(&document, &shown.row.warnings, Paint::Plain));
+            fixtures::assert_fits(&render(&document, &shown.row.warnings, Paint::Plain, output::WIDTH));
+            insta::assert_snapshot!("text", render(&document, &shown.row.warnings, Paint::Plain, output::WIDTH));
             insta::assert_json_snapshot!("json", document);
         });
     }

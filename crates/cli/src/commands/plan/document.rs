@@ -10,24 +10,10 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     derive::{Derived, Row},
-    row::{DiagnosticJson, EntryPlace, ListRow, Outcome, list_row},
-    text::{Cell, Paint, Tone, columns, visible},
-    words::Background,
+    row::{Document, EntryRow, Outcome, ServerLine, entry_row, table},
+    text::{Cell, Paint, Tone},
+    words::{Background, of_removed, shadowed},
 };
-
-/// The document of `mcp plan --json`.
-#[derive(Serialize, Debug)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct PlanDocument {
-    /// Sorted by name.
-    pub(crate) servers: Vec<PlanRow>,
-    /// Every problem of every file.
-    pub(crate) diagnostics: Vec<DiagnosticJson>,
-    /// Whether servers may be admitted in this folder at all.
-    pub(crate) folder_trusted: bool,
-    /// The canonical folder.
-    pub(crate) project_root: String,
-}
 
 /// What would be done about one server.
 #[derive(Clone, Copy, Serialize, Deserialize, PartialEq, Eq, Debug)]
@@ -55,32 +41,9 @@ pub(crate) enum PlanAction {
 pub(crate) struct PlanRow {
     /// What would be done.
     pub(crate) action: PlanAction,
-    /// As written.
-    pub(crate) name: String,
-    /// Where its entry came from; `None` where only the saved plan has it.
-    pub(crate) scope: Option<&'static str>,
-    /// Where its entry stands.
-    pub(crate) source: Option<crate::row::SourceJson>,
-    /// `stdio`, `http` or `sse`.
-    pub(crate) transport: Option<&'static str>,
-    /// The command line or URL, masked.
-    pub(crate) target: Option<String>,
-    /// Why it would not be connected; `None` where it would.
-    pub(crate) state: Option<&'static str>,
-    /// One sentence.
-    pub(crate) cause: Option<String>,
-    /// RFC 3339; of decisions only.
-    pub(crate) since: Option<String>,
-    /// What to do.
-    pub(crate) next_step: Option<String>,
-    /// Over the wire as written.
-    pub(crate) fingerprint: Option<String>,
-    /// Only of gated entries.
-    pub(crate) approval: Option<crate::row::ApprovalJson>,
-    /// Entries of the same name that lose.
-    pub(crate) shadows: Vec<EntryPlace>,
-    /// The gated entry that takes the name once it is approved.
-    pub(crate) shadowed_by: Option<EntryPlace>,
+    /// Its state says why it would not be connected, and is `None` where it would; its time is that of a decision.
+    #[serde(flatten)]
+    pub(crate) entry: EntryRow,
     /// One digest per field as written, so that a later plan can name what changed.
     pub(crate) field_digests: BTreeMap<String, String>,
     /// Which fields differ from the saved plan; only when compared.
@@ -113,23 +76,12 @@ impl PlanAction {
 }
 
 /// The plan of a session that starts now.
-pub(crate) fn plan(derived: &Derived, verdicts: &Verdicts, back: Background<'_>) -> PlanDocument {
-    let mut servers: Vec<PlanRow> = derived
-        .rows
-        .values()
-        .map(|row| {
-            let refusal = verdicts.get(&row.name).and_then(|verdict| verdict.as_ref().err());
-            let asked = derived.promptable.contains_key(&row.name);
-            plan_row(row, refusal, if asked { PlanAction::Ask } else { PlanAction::Skip }, back)
-        })
-        .collect();
-    servers.sort_by(|a, b| a.name.cmp(&b.name));
-    PlanDocument {
-        servers,
-        diagnostics: derived.diagnostics.iter().map(DiagnosticJson::new).collect(),
-        folder_trusted: derived.folder == qwen_core::FolderTrust::Trusted,
-        project_root: crate::row::path_text(back.root),
-    }
+pub(crate) fn plan(derived: &Derived, verdicts: &Verdicts, back: Background<'_>) -> Document<PlanRow> {
+    Document::new(derived, back.root, |row| {
+        let refusal = verdicts.get(&row.name).and_then(|verdict| verdict.as_ref().err());
+        let asked = derived.promptable.contains_key(&row.name);
+        plan_row(row, refusal, if asked { PlanAction::Ask } else { PlanAction::Skip }, back)
+    })
 }
 
 fn plan_row(
@@ -138,60 +90,29 @@ fn plan_row(
     refused_action: PlanAction,
     back: Background<'_>,
 ) -> PlanRow {
-    let action = if refusal.is_some() { refused_action } else { PlanAction::Connect };
     let phase = refusal.map(|refusal| Phase::Refused(refusal.clone()));
     let outcome =
         phase.as_ref().map_or(Outcome::NotTried, |phase| Outcome::Phase { phase, since_unix_ms: 0 });
-    let listed = list_row(row, outcome, back);
-    let shadowed = row.shadowed_by.as_ref().map(crate::words::shadowed);
+    let mut entry = entry_row(row, outcome, back);
     let decided = row.approval.as_ref().and_then(|approval| approval.decided_at.clone());
-    let ListRow {
-        name,
-        scope,
-        source,
-        transport,
-        target,
-        state,
-        cause,
-        next_step,
-        fingerprint,
-        approval,
-        shadows,
-        shadowed_by,
-        since: _,
-        error: _,
-        stderr_tail: _,
-        pid: _,
-        tools: _,
-        prompts: _,
-        resources: _,
-    } = listed;
+    entry.since = decided.filter(|_| entry.state == Some(State::Rejected.as_str()));
+    if refusal.is_none() {
+        entry.cause = row.shadowed_by.as_ref().map(shadowed);
+    }
     PlanRow {
-        action,
-        name,
-        scope: Some(scope),
-        source: Some(source),
-        transport,
-        target,
-        state,
-        cause: if refusal.is_some() { cause } else { shadowed },
-        since: decided.filter(|_| state == Some(State::Rejected.as_str())),
-        next_step,
-        fingerprint,
-        approval,
-        shadows,
-        shadowed_by,
+        action: if refusal.is_some() { refused_action } else { PlanAction::Connect },
+        entry,
         field_digests: field_digests(row),
         fields: None,
     }
 }
 
 /// The same plan as seen from a saved one: what would happen to the connections that the saved one had.
-pub(crate) fn against(mut document: PlanDocument, saved: &SavedPlan) -> PlanDocument {
+pub(crate) fn against(mut document: Document<PlanRow>, saved: &SavedPlan) -> Document<PlanRow> {
     let before: BTreeMap<&str, &SavedRow> =
         saved.servers.iter().map(|row| (row.name.as_str(), row)).collect();
     for row in &mut document.servers {
-        let Some(old) = before.get(row.name.as_str()) else {
+        let Some(old) = before.get(row.entry.name.as_str()) else {
             row.fields = Some(Vec::new());
             continue;
         };
@@ -203,27 +124,29 @@ pub(crate) fn against(mut document: PlanDocument, saved: &SavedPlan) -> PlanDocu
         };
         row.fields = Some(fields);
     }
-    let now: BTreeSet<String> = document.servers.iter().map(|row| row.name.clone()).collect();
+    let now: BTreeSet<String> = document.servers.iter().map(|row| row.entry.name.clone()).collect();
     let gone = saved.servers.iter().filter(|row| row.action.connects() && !now.contains(&row.name));
     document.servers.extend(gone.map(|row| PlanRow {
         action: PlanAction::Close,
-        name: row.name.clone(),
-        scope: None,
-        source: None,
-        transport: None,
-        target: None,
-        state: Some(State::Removed.as_str()),
-        cause: Some("is no longer configured".to_owned()),
-        since: None,
-        next_step: Some("add it to settings again".to_owned()),
-        fingerprint: None,
-        approval: None,
-        shadows: Vec::new(),
-        shadowed_by: None,
+        entry: EntryRow {
+            name: row.name.clone(),
+            scope: None,
+            source: None,
+            transport: None,
+            target: None,
+            state: Some(State::Removed.as_str()),
+            cause: Some("is no longer configured".to_owned()),
+            since: None,
+            next_step: of_removed().next_step,
+            fingerprint: None,
+            approval: None,
+            shadows: Vec::new(),
+            shadowed_by: None,
+        },
         field_digests: BTreeMap::new(),
         fields: Some(Vec::new()),
     }));
-    document.servers.sort_by(|a, b| a.name.cmp(&b.name));
+    document.servers.sort_by(|a, b| a.entry.name.cmp(&b.entry.name));
     document
 }
 
@@ -289,28 +212,17 @@ fn canonical(value: &Value) -> Value {
 }
 
 /// The plan for people.
-pub(crate) fn render_plan(document: &PlanDocument, paint: Paint) -> String {
+pub(crate) fn render_plan(document: &Document<PlanRow>, paint: Paint, width: usize) -> String {
     if document.servers.is_empty() {
         return "no MCP servers are configured; a session would connect nothing\n".to_owned();
     }
-    let cells: Vec<Vec<Cell>> = document.servers.iter().map(cells).collect();
-    let mut out = String::new();
-    for (row, line) in document.servers.iter().zip(columns(&cells, paint).lines()) {
-        out.push_str(line);
-        out.push('\n');
-        for text in row.cause.iter().cloned().chain(row.next_step.iter().map(|step| format!("next: {step}")))
-        {
-            out.push_str("    ");
-            out.push_str(&paint.apply(Tone::Quiet, &visible(&text)));
-            out.push('\n');
-        }
-    }
-    out
+    table(document.servers.iter().map(server_line).collect(), paint, width)
 }
 
-fn cells(row: &PlanRow) -> Vec<Cell> {
+fn server_line(row: &PlanRow) -> ServerLine<'_> {
+    let entry = &row.entry;
     let fields = row.fields.as_deref().unwrap_or_default().join(", ");
-    let reason = row.state.unwrap_or("admitted");
+    let reason = entry.state.unwrap_or("admitted");
     let (tone, action) = match row.action {
         PlanAction::Connect => (Tone::Good, "+ connect".to_owned()),
         PlanAction::Ask => (Tone::Attention, "! ask".to_owned()),
@@ -320,12 +232,13 @@ fn cells(row: &PlanRow) -> Vec<Cell> {
         PlanAction::Rescope => (Tone::Attention, format!("» rescope ({fields})")),
         PlanAction::Keep => (Tone::Quiet, "= keep".to_owned()),
     };
-    vec![
+    let cells = vec![
         Cell::new(tone, &action),
-        Cell::new(Tone::Strong, &row.name),
-        Cell::new(Tone::Quiet, row.scope.unwrap_or("-")),
-        Cell::new(Tone::Quiet, row.target.as_deref().unwrap_or("")),
-    ]
+        Cell::new(Tone::Strong, &entry.name),
+        Cell::new(Tone::Quiet, entry.scope.unwrap_or("-")),
+    ];
+    let below = ServerLine::reasons(entry.cause.as_deref(), entry.next_step.as_deref());
+    ServerLine { cells, target: entry.target.as_deref(), below }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use crate::fixtures;
 
 fn tell_both(label: &str, problem: &Problem) {
     insta::with_settings!({ snapshot_suffix => label }, {
-        insta::assert_snapshot!("text", format!("{}\n(exit {})", problem.lines(), problem.exit.exit().code()));
+        insta::assert_snapshot!("text", format!("{}\n(exit {})", problem.lines(output::WIDTH), problem.exit.exit().code()));
         insta::assert_json_snapshot!("json", problem.document());
     });
 }

@@ -4,7 +4,7 @@ use qwen_core::{LaunchBound, Scope, ServerName, admit};
 use serde_json::json;
 
 use super::*;
-use crate::{fixtures, settings::Snapshot};
+use crate::{fixtures, output::WIDTH, settings::Snapshot};
 
 fn derived(rows: Vec<Row>) -> Derived {
     let mut derived = Derived::default();
@@ -18,14 +18,14 @@ fn derived(rows: Vec<Row>) -> Derived {
     derived
 }
 
-fn planned(rows: Vec<Row>) -> PlanDocument {
+fn planned(rows: Vec<Row>) -> Document<PlanRow> {
     let derived = derived(rows);
     let verdicts = admit(&derived.desired(), &LaunchBound::Unbounded);
     let snapshot = Snapshot::default();
     plan(&derived, &verdicts, Background { snapshot: &snapshot, root: Path::new("/p") })
 }
 
-fn saved(document: &PlanDocument) -> SavedPlan {
+fn saved(document: &Document<PlanRow>) -> SavedPlan {
     serde_json::from_value(serde_json::to_value(document).unwrap()).unwrap()
 }
 
@@ -41,7 +41,7 @@ fn a_plan_says_who_is_connected_who_is_asked_about_and_who_is_left_out() {
         fixtures::invalid("broken", "command is missing"),
         fixtures::shadowed("gh"),
     ]);
-    insta::assert_snapshot!(render_plan(&document, Paint::Plain));
+    insta::assert_snapshot!(render_plan(&document, Paint::Plain, WIDTH));
     let json = serde_json::to_value(&document).unwrap();
     let keys: Vec<&String> = json["servers"][0].as_object().unwrap().keys().collect();
     insta::assert_compact_debug_snapshot!(keys);
@@ -60,14 +60,11 @@ fn each_state_has_its_place_in_a_plan_for_people_and_for_programs() {
             Some(_) | None => PlanAction::Skip,
         };
         let servers = vec![plan_row(&shown.row, shown.refusal(), asked, back)];
-        let document = PlanDocument {
-            servers,
-            diagnostics: vec![],
-            folder_trusted: true,
-            project_root: "/p".to_owned(),
-        };
+        let document =
+            Document { servers, diagnostics: vec![], folder_trusted: true, project_root: "/p".to_owned() };
         insta::with_settings!({ snapshot_suffix => shown.label }, {
-            insta::assert_snapshot!("text", render_plan(&document, Paint::Plain));
+            fixtures::assert_fits(&render_plan(&document, Paint::Plain, WIDTH));
+            insta::assert_snapshot!("text", render_plan(&document, Paint::Plain, WIDTH));
             insta::assert_json_snapshot!("json", document.servers[0]);
         });
     }
@@ -95,10 +92,10 @@ fn against_a_saved_plan_each_difference_has_its_action_and_fields() {
     let found: Vec<(&str, PlanAction, &[String])> = compared
         .servers
         .iter()
-        .map(|row| (row.name.as_str(), row.action, row.fields.as_deref().unwrap()))
+        .map(|row| (row.entry.name.as_str(), row.action, row.fields.as_deref().unwrap()))
         .collect();
     insta::assert_compact_debug_snapshot!(found);
-    insta::assert_snapshot!(render_plan(&compared, Paint::Plain));
+    insta::assert_snapshot!(render_plan(&compared, Paint::Plain, WIDTH));
 }
 
 #[test]
@@ -107,7 +104,7 @@ fn a_saved_plan_that_was_itself_compared_can_be_compared_with() {
     let compared = against(planned(vec![entry("a", json!({ "command": "x" }))]), &saved(&before));
     let again = against(planned(vec![entry("a", json!({ "command": "y" }))]), &saved(&compared));
     assert_eq!(again.servers[0].action, PlanAction::Restart);
-    assert_eq!(again.servers[0].name, ServerName::from("a").as_str());
+    assert_eq!(again.servers[0].entry.name, ServerName::from("a").as_str());
 }
 
 #[test]
