@@ -58,6 +58,9 @@ fn server() -> Value {
         .iter()
         .map(|field| {
             let mut schema = described(of_kind(field.kind), field.text, field.example);
+            if ["command", "httpUrl", "url", "serverUrl"].contains(&field.name) {
+                schema.insert("minLength".to_owned(), json!(1));
+            }
             if field.name == "oauth" {
                 schema.insert("properties".to_owned(), Value::Object(std::mem::take(&mut oauth)));
             }
@@ -65,6 +68,10 @@ fn server() -> Value {
         })
         .collect();
     let both = |other: &str| json!({ "not": { "required": ["command", other] } });
+    let urls = ["httpUrl", "url", "serverUrl"].map(|url| json!({ "required": [url] }));
+    let stdio_url = json!({ "not": {
+        "required": ["type"], "properties": { "type": { "const": "stdio" } }, "anyOf": urls,
+    } });
     json!({
         "type": "object",
         "description": "What to run or where to connect: `command`, or `httpUrl`, or `url`.",
@@ -77,7 +84,7 @@ fn server() -> Value {
             { "properties": { "disabled": { "const": true } }, "required": ["disabled"] },
             { "properties": { "enabled": { "const": false } }, "required": ["enabled"] },
         ],
-        "allOf": [both("httpUrl"), both("url"), both("serverUrl"), { "not": { "required": ["tcp"] } }],
+        "allOf": [both("httpUrl"), both("url"), both("serverUrl"), stdio_url, { "not": { "required": ["tcp"] } }],
     })
 }
 

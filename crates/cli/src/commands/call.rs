@@ -3,7 +3,7 @@
 
 mod arguments;
 mod result;
-mod schema;
+pub(super) mod schema;
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 

@@ -187,7 +187,11 @@ impl<'a> Checking<'a> {
             let mut fitting = 0_usize;
             let mut deepest: Option<Misfit> = None;
             for part in parts {
-                match self.check(part, value, references) {
+                let depth = self.path.len();
+                let tried = self.check(part, value, references);
+                // Where a form that does not fit went wrong is no place of the next one.
+                self.path.truncate(depth);
+                match tried {
                     None => fitting += 1,
                     // What got furthest is most likely what was meant.
                     Some(misfit)
@@ -207,7 +211,10 @@ impl<'a> Checking<'a> {
             }
         }
         let unwanted = rules.get("not")?;
-        if self.check(unwanted, value, references).is_none() {
+        let depth = self.path.len();
+        let tried = self.check(unwanted, value, references);
+        self.path.truncate(depth);
+        if tried.is_none() {
             return self.misfit("has a form that it must not have");
         }
         None

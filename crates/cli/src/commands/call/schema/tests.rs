@@ -83,3 +83,13 @@ fn a_schema_that_goes_round_or_points_away_lets_everything_through() {
         assert_eq!(error(&schema, &json!({ "a": [1] })), None, "{schema}");
     }
 }
+
+#[test]
+fn where_a_form_that_was_tried_went_wrong_is_no_part_of_the_path_of_what_comes_later() {
+    let schema = json!({
+        "anyOf": [{ "required": ["x"] }, { "type": "object" }],
+        "not": { "required": ["z"] },
+        "properties": { "y": { "type": "string" } },
+    });
+    assert_eq!(error(&schema, &json!({ "y": 1 })).as_deref(), Some("y: is a number, not a string"));
+}
