@@ -266,7 +266,9 @@ fn secrets_are_masked_wherever_something_is_shown() {
     let headers = json!({ "Authorization": format!("Bearer {secret}") });
     sandbox.user_servers(&json!({ "leaking": leaking, "remote": { "httpUrl": url, "headers": headers } }));
     fs::write(sandbox.home().join(".qwen/.env"), format!("THE_TOKEN={secret}\n")).unwrap();
-    let commands: [&[&str]; 8] = [
+    let (typed, variable) = (format!("--password={secret}"), format!("T={secret}"));
+    let entry = json!({ "command": "x", "env": { "T": secret } }).to_string();
+    let commands: [&[&str]; 24] = [
         &["mcp", "list"],
         &["mcp", "list", "--json"],
         &["-vv", "mcp", "list", "--json"],
@@ -275,6 +277,22 @@ fn secrets_are_masked_wherever_something_is_shown() {
         &["settings", "check"],
         &["settings", "show"],
         &["settings", "show", "--json", "--origin"],
+        &["mcp", "get", "leaking"],
+        &["mcp", "get", "leaking", "--json"],
+        &["mcp", "get", "remote", "--no-connect"],
+        &["mcp", "get", "remote", "--no-connect", "--json"],
+        &["mcp", "reconnect", "leaking"],
+        &["mcp", "tools", "leaking"],
+        &["mcp", "tools", "leaking", "--json"],
+        &["mcp", "call", "leaking", "x"],
+        &["mcp", "call", "leaking", "x", "--json"],
+        &["mcp", "disable", "leaking"],
+        &["mcp", "enable", "leaking", "--json"],
+        &["mcp", "add", "typed", "x", &typed, "-e", &variable],
+        &["mcp", "add", "typed", "x", "-e", &variable, "--json"],
+        &["mcp", "add-json", "json", &entry, "-s", "project"],
+        &["mcp", "add-json", "json", &entry, "-s", "project", "--json"],
+        &["mcp", "remove", "typed"],
     ];
     for command in commands {
         let ran = sandbox.run(command);
@@ -397,4 +415,59 @@ fn a_closed_pipe_ends_the_output_quietly() {
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!said.contains("panicked"), "{said}");
+}
+
+#[test]
+fn a_list_that_is_no_list_is_what_the_next_step_says_to_mend() {
+    for (key, state) in [("allowed", "not_allowed"), ("excluded", "excluded")] {
+        let sandbox = Sandbox::new();
+        let document = json!({ "mcp": { key: "a" }, "mcpServers": { "a": sandbox.fake("a", &[]) } });
+        sandbox.write(&sandbox.user(), &document);
+        let row = sandbox.run(["mcp", "list", "--json", "--no-connect"]).ended_with(0).row("a");
+        assert_eq!(row["state"], state);
+        let step = row["nextStep"].as_str().unwrap();
+        assert!(step.starts_with(&format!("mend mcp.{key} in ")) && step.contains("settings.json:"), "{row}");
+    }
+}
+
+#[test]
+fn an_entry_that_is_wrong_in_one_way_is_told_once() {
+    let sandbox = Sandbox::new();
+    sandbox.user_servers(&json!({
+        "tcp": { "tcp": "localhost:1" },
+        "two": { "url": "https://a.example/x", "httpUrl": "https://b.example/y" },
+        "same": { "url": "https://a.example/x", "httpUrl": "https://a.example/y" },
+    }));
+    let ran = sandbox.run(["settings", "check", "--json"]).ended_with(4);
+    let document = ran.json();
+    let about = |name: &str| {
+        let said = document["diagnostics"].as_array().unwrap().iter();
+        said.filter(|said| said["message"].as_str().unwrap().contains(name)).count()
+    };
+    let counts = ["mcpServers.tcp", "mcpServers.two", "mcpServers.same"].map(about);
+    assert_eq!(counts, [1, 1, 1], "{document:#}");
+}
+
+#[test]
+fn a_flag_that_names_nothing_is_told_once_and_stops_nobody() {
+    let sandbox = Sandbox::new();
+    sandbox.user_servers(&json!({ "mine": sandbox.fake("mine", &[]) }));
+    let flags = ["--approve-mcp", "nobody", "--approve-mcp", "mine", "--mcp-config", "nowhere.json"];
+    let words = flags.into_iter().chain(["mcp", "add", "x", "server"]);
+    let said = sandbox.run(words).ended_with(0).stderr;
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(lines.len(), 3, "{said}");
+    assert!(lines[0].contains("nowhere.json: the file does not exist"), "{said}");
+    assert!(lines[1].contains("nobody changes nothing: no server has that name"), "{said}");
+    assert!(lines[2].contains("mine changes nothing: that server needs no approval"), "{said}");
+}
+
+#[test]
+fn a_launch_bound_before_the_command_and_one_behind_it_add_up() {
+    let sandbox = Sandbox::new();
+    let names = ["a", "b", "c"].map(|name| (name.to_owned(), sandbox.fake(name, &[])));
+    sandbox.user_servers(&Value::Object(names.into_iter().collect()));
+    let bound = "--allowed-mcp-server-names";
+    let ran = sandbox.run([bound, "a", "mcp", "list", "--json", "--no-connect", bound, "b"]).ended_with(0);
+    assert_eq!(["a", "b", "c"].map(|name| ran.state(name)), ["null", "null", "not_allowed"]);
 }

@@ -205,8 +205,32 @@ fn get_says_step_by_step_why_a_server_may_connect_or_may_not() {
     assert!(unknown.stderr.contains("did you mean"), "{}", unknown.stderr);
 }
 
+/// A shell with the words that make it complete `$LINE` and print each candidate on a line of its own.
+const SHELLS: [(&str, &[&str], &str); 3] = [
+    (
+        "bash",
+        &["--norc"],
+        "source <(qwen completions bash) || exit 9\n\
+         read -ra COMP_WORDS <<< \"$LINE\"; [[ $LINE == *' ' ]] && COMP_WORDS+=('')\n\
+         COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); COMP_LINE=$LINE; COMP_POINT=${#LINE}; COMP_TYPE=9\n\
+         spec=$(complete -p qwen) || exit 8\n\
+         [[ $spec =~ -F\\ ([^ ]+) ]] && \"${BASH_REMATCH[1]}\" qwen \"${COMP_WORDS[-1]}\" ''\n\
+         printf '%s\\n' \"${COMPREPLY[@]}\"",
+    ),
+    (
+        "zsh",
+        &["-f"],
+        // What the completion system would call and be called by, which only an interactive shell has.
+        "compdef() { completer=$1; }; _describe() { print -rl -- ${(P)3}; }\n\
+         source <(qwen completions zsh) || exit 9\n\
+         words=(${(z)LINE}); [[ $LINE == *' ' ]] && words+=('')\n\
+         CURRENT=$#words; $completer",
+    ),
+    ("fish", &["--no-config"], "qwen completions fish | source; or exit 9; complete -C \"$LINE\""),
+];
+
 #[test]
-fn bash_completes_commands_options_and_server_names_without_starting_a_server() {
+fn each_shell_completes_commands_options_and_server_names_without_starting_a_server() {
     let sandbox = Sandbox::new();
     sandbox.user_servers(
         &json!({ "github": sandbox.fake("github", &[]), "gitlab": sandbox.fake("gitlab", &[]) }),
@@ -214,37 +238,43 @@ fn bash_completes_commands_options_and_server_names_without_starting_a_server() 
     let bin = sandbox.root().join("bin");
     fs::create_dir_all(&bin).unwrap();
     symlink(program("qwen-under-test"), bin.join("qwen")).unwrap();
-    let complete = |line: &str| {
-        let script = "source <(qwen completions bash) || exit 9\n\
-                      read -ra COMP_WORDS <<< \"$LINE\"; [[ $LINE == *' ' ]] && COMP_WORDS+=('')\n\
-                      COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); COMP_LINE=$LINE; COMP_POINT=${#LINE}; COMP_TYPE=9\n\
-                      spec=$(complete -p qwen) || exit 8\n\
-                      [[ $spec =~ -F\\ ([^ ]+) ]] && \"${BASH_REMATCH[1]}\" qwen \"${COMP_WORDS[-1]}\" ''\n\
-                      printf '%s\\n' \"${COMPREPLY[@]}\"";
-        let out = Command::new("bash")
-            .args(["--norc", "-c", script])
-            .current_dir(sandbox.project())
-            .env_clear()
-            .env("LINE", line)
-            .env("HOME", sandbox.home())
-            .env("QWEN_CODE_SYSTEM_SETTINGS_PATH", sandbox.system())
-            .env("PATH", format!("{}:{}", bin.display(), std::env::var("PATH").unwrap()))
-            .output()
-            .unwrap();
-        assert!(out.status.success(), "{out:#?}");
-        String::from_utf8(out.stdout).unwrap()
-    };
-    let has = |line: &str, word: &str| {
-        let shown = complete(line);
-        assert!(shown.lines().any(|found| found.trim() == word), "{line:?}: {shown}");
-    };
-    has("qwen mc", "mcp");
-    has("qwen mcp appr", "approve");
-    has("qwen mcp list --no", "--no-connect");
-    has("qwen mcp get gith", "github");
-    has("qwen mcp approve git", "gitlab");
-    has("qwen mcp remove github --scope pr", "project");
-    assert!(!complete("qwen mcp get gith").contains("gitlab"));
+    for (shell, flags, script) in SHELLS {
+        let complete = |line: &str| {
+            let out = Command::new(shell)
+                .args(flags)
+                .args(["-c", script])
+                .current_dir(sandbox.project())
+                .env_clear()
+                .env("LINE", line)
+                .env("HOME", sandbox.home())
+                .env("QWEN_CODE_SYSTEM_SETTINGS_PATH", sandbox.system())
+                .env("PATH", format!("{}:{}", bin.display(), std::env::var("PATH").unwrap()))
+                .output()?;
+            assert!(out.status.success(), "{shell}: {out:#?}");
+            // Behind a candidate stands what it is about.
+            let text = String::from_utf8(out.stdout).unwrap();
+            let word = |line: &str| line.split(['\t', ':']).next().unwrap_or_default().trim().to_owned();
+            Ok::<_, std::io::Error>(text.lines().map(word).collect::<Vec<_>>())
+        };
+        if complete("qwen ").is_err() {
+            // Past the harness, which hides what a test that passes prints.
+            let said = format!("skipped: {shell} is not installed, its completion was not tested\n");
+            std::io::stderr().write_all(said.as_bytes()).unwrap();
+            continue;
+        }
+        let has = |line: &str, word: &str| {
+            let shown = complete(line).unwrap();
+            assert!(shown.iter().any(|found| found == word), "{shell}, {line:?}: {shown:?}");
+        };
+        has("qwen mc", "mcp");
+        has("qwen mcp appr", "approve");
+        has("qwen mcp list --no", "--no-connect");
+        has("qwen mcp list --allowed", "--allowed-mcp-server-names");
+        has("qwen mcp get gith", "github");
+        has("qwen mcp approve git", "gitlab");
+        has("qwen mcp remove github --scope pr", "project");
+        assert!(!complete("qwen mcp get gith").unwrap().contains(&"gitlab".to_owned()), "{shell}");
+    }
     assert_eq!(sandbox.spawns("github") + sandbox.spawns("gitlab"), 0);
 }
 

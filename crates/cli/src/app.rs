@@ -31,9 +31,10 @@ use crate::{
     question::{Question, Surroundings, render_question},
     sessions::Sessions,
     settings::{
-        Environment, Origin, PathError, Paths, ProjectRoot, SettingsWatcher, Snapshot, WatchOptions, load,
+        Environment, Origin, PathError, Paths, Presence, ProjectRoot, SettingsWatcher, Snapshot, SourceId,
+        WatchOptions, load,
     },
-    text::Paint,
+    text::{Paint, visible},
     words::Background,
 };
 
@@ -95,8 +96,44 @@ impl App {
     /// # Errors
     /// There is no such project folder, or a file of the user's lies where a project could write it.
     pub(crate) fn open(global: &Global, screen: Screen) -> Result<Self, StartError> {
+        let app = Self::reread(global, screen)?;
+        app.note_flags();
+        Ok(app)
+    }
+
+    /// The same once more, after this command changed a file: what there is to say about the flags was said.
+    ///
+    /// # Errors
+    /// As for [`App::open`].
+    pub(crate) fn reread(global: &Global, screen: Screen) -> Result<Self, StartError> {
         let environment = Environment::of_process().map_err(StartError::Surroundings)?;
         Self::open_in(environment, global, screen)
+    }
+
+    /// Says on stderr which flags mean more or less than somebody may think.
+    fn note_flags(&self) {
+        if self.launch.flags.yolo == Yolo::On {
+            output::note("qwen: --yolo approves every undecided server for this run; nobody is asked");
+        }
+        let missing = self.snapshot.sources.values().filter(|source| {
+            matches!(source.id, SourceId::Session(_)) && source.presence == Presence::Missing
+        });
+        for path in missing.filter_map(|source| source.path.as_ref()) {
+            let path = path.display().to_string();
+            output::note(&format!(
+                "qwen: --mcp-config {}: the file does not exist, so that it brings no server",
+                visible(&path)
+            ));
+        }
+        let mut rows = None;
+        for name in self.launch.approves_nothing() {
+            let known = rows.get_or_insert_with(|| self.derived().rows).contains_key(name);
+            let why = if known { "that server needs no approval" } else { "no server has that name" };
+            output::note(&format!(
+                "qwen: --approve-mcp {} changes nothing: {why}; see `qwen mcp list --no-connect`",
+                visible(name.as_str())
+            ));
+        }
     }
 
     /// The same in given surroundings.
@@ -115,9 +152,6 @@ impl App {
         let flags = flags(global, &environment.cwd, screen);
         let snapshot = load(&paths.sources(&flags.mcp_config));
         let store: Arc<dyn ApprovalStore> = Arc::new(FileStore::open(paths.approvals.clone()));
-        if flags.yolo == Yolo::On {
-            output::note("qwen: --yolo approves every undecided server for this run; nobody is asked");
-        }
         let launch = Launch::capture(flags, Arc::new(environment), Arc::new(paths), &snapshot);
         Ok(Self {
             launch,

@@ -1,5 +1,6 @@
 //! What was typed: the command line as written, one type per command. What it means is decided elsewhere.
 
+mod anywhere;
 mod editing;
 mod using;
 
@@ -9,6 +10,7 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::ArgValueCompleter;
 
 pub(crate) use self::{
+    anywhere::{command, parse},
     editing::{AddArgs, AddJsonArgs, AddOptions, AddTransport, EditScope, RemoveArgs, SwitchArgs},
     using::{CallArgs, CatalogueArgs, CompletionsArgs, GetArgs, ManArgs},
 };
@@ -39,7 +41,8 @@ pub(crate) struct Cli {
     pub(crate) command: Option<Command>,
 }
 
-/// Flags that may stand anywhere on the command line.
+/// Flags that may stand anywhere on the command line. Those that may be repeated add up, wherever they stand: `anywhere`
+/// makes them so.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
@@ -50,13 +53,13 @@ pub(crate) struct Global {
     /// Only these servers may ever connect in this process; settings can narrow it, never widen it.
     ///
     /// Names or globs, separated by commas; may be repeated. Example: --allowed-mcp-server-names 'github,db-*'
-    #[arg(long, value_name = "A,B", value_delimiter = ',', action = ArgAction::Append, global = true)]
+    #[arg(long, value_name = "A,B", value_delimiter = ',', action = ArgAction::Append)]
     pub(crate) allowed_mcp_server_names: Option<Vec<String>>,
 
     /// More servers, from a file or as JSON; may be repeated, later ones win.
     ///
     /// Example: --mcp-config '{"mcpServers":{"time":{"command":"uvx","args":["mcp-server-time"]}}}'
-    #[arg(long, value_name = "FILE|JSON", action = ArgAction::Append, global = true)]
+    #[arg(long, value_name = "FILE|JSON", action = ArgAction::Append)]
     pub(crate) mcp_config: Vec<String>,
 
     /// Take servers from --mcp-config only
@@ -64,7 +67,7 @@ pub(crate) struct Global {
     pub(crate) strict_mcp_config: bool,
 
     /// Approve this server for this run, exactly as it is configured at start; '*' means every undecided one
-    #[arg(long, value_name = "NAME", action = ArgAction::Append, global = true)]
+    #[arg(long, value_name = "NAME", action = ArgAction::Append)]
     pub(crate) approve_mcp: Vec<String>,
 
     /// Approve every undecided server for this run, later edits included

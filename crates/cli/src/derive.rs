@@ -179,6 +179,15 @@ pub fn derive(snapshot: &Snapshot, launch: &Launch, previous: Option<&Derived>) 
         .flat_map(|source| source.diagnostics.iter().map(|said| (source.id, said.clone())))
         .chain(weighed.diagnostics)
         .collect();
+    // What resolving found to be wrong says more than what reading found to be doubtful at the same place.
+    let wrong: BTreeSet<_> = diagnostics
+        .iter()
+        .filter(|(_, said)| said.severity == crate::settings::Severity::Error)
+        .map(|(id, said)| (*id, said.line, said.column))
+        .collect();
+    let redundant = schema::Code::RedundantField.as_str();
+    diagnostics
+        .retain(|(id, said)| said.code != redundant || !wrong.contains(&(*id, said.line, said.column)));
     diagnostics.sort_by_key(|(id, said)| (*id, said.line, said.column));
     Derived {
         rows: weighed.rows,

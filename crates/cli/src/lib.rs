@@ -30,8 +30,6 @@ mod words;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
 pub use derive::{
     ApproveMcp, AutoReload, Derived, Fixed, Flags, FolderQuestion, GatedEntry, Held, Launch, Loser, Options,
     Promptable, ReadVariable, Row, RowApproval, Screen, ServerSources, SessionDecision, SessionDecisions,
@@ -52,7 +50,7 @@ pub use settings::{
 pub fn main() -> ExitCode {
     qwen_core::run_guard_if_asked(std::env::args_os());
     commands::completions::answer_if_asked();
-    let cli = match args::Cli::try_parse() {
+    let cli = match args::parse(std::env::args_os()) {
         Ok(cli) => cli,
         Err(error) => {
             // Nobody is left to tell when the help text itself cannot be written.

@@ -6,11 +6,12 @@ use std::path::Path;
 use qwen_core::{
     Connecting, Decision, Failure, FailureKind, NotAllowedBy, Pattern, Phase, Refusal, Scope, ServerName,
 };
+use qwen_settings_schema::{Restricting, Setting, restricting};
 use serde_json::Value;
 
 use crate::{
     derive::{Row, ShadowedBy, Source},
-    settings::{Content, FolderRules, Snapshot, SourceFile, SourceId},
+    settings::{Content, FolderRules, Snapshot, SourceFile, SourceId, as_written},
     text::{shell_word, visible},
 };
 
@@ -99,16 +100,24 @@ pub(crate) fn of_refusal(
             format!("start with {} in --allowed-mcp-server-names", shell_word(name.as_str())),
         ),
         Refusal::NotAllowed(NotAllowedBy::Scope(scope)) => {
-            let list = settings_of(back.snapshot, *scope)
+            let file = settings_of(back.snapshot, *scope);
+            let list = file
                 .map_or_else(|| format!("the {scope} settings"), |file| key_place(file, &["mcp", "allowed"]));
+            if file.is_some_and(|file| is_wrong(file, |says| &says.allowed)) {
+                return not_understood("mcp.allowed", &list, "does not have it");
+            }
             Words::new(
                 format!("not in the allow-list mcp.allowed of {list}"),
                 format!("add {} to mcp.allowed in {list}", quoted(name.as_str())),
             )
         }
         Refusal::Excluded { pattern } => {
-            let list = excluding_file(back.snapshot, pattern)
-                .map_or_else(|| "settings".to_owned(), |file| key_place(file, &["mcp", "excluded"]));
+            let file = excluding_file(back.snapshot, pattern);
+            let list =
+                file.map_or_else(|| "settings".to_owned(), |file| key_place(file, &["mcp", "excluded"]));
+            if file.is_some_and(|file| is_wrong(file, |says| &says.excluded)) {
+                return not_understood("mcp.excluded", &list, "excludes it");
+            }
             let pattern = quoted(pattern.as_str());
             Words::new(
                 format!("excluded by the pattern {pattern} of mcp.excluded in {list}"),
@@ -131,6 +140,18 @@ pub(crate) fn of_refusal(
             format!("edit {}, or run `{}`", entry(), approve_command(name, hash())),
         ),
     }
+}
+
+/// A list that restricts and holds something else counts as its last good value, or at its strictest.
+fn not_understood(key: &str, list: &str, does: &str) -> Words {
+    Words::new(
+        format!("{key} of {list} is no list of names, and what counts until it is mended {does}"),
+        format!("mend {key} in {list}: it must be a list of names"),
+    )
+}
+
+fn is_wrong(file: &SourceFile, key: impl Fn(&Restricting) -> &Setting<Vec<String>>) -> bool {
+    as_written(file).is_some_and(|written| *key(&restricting(&written)) == Setting::Wrong)
 }
 
 /// The record of trusted folders, where it cannot be read.

@@ -42,9 +42,6 @@ pub(crate) enum AddTransport {
 pub(crate) struct AddArgs {
     #[command(flatten)]
     pub(crate) options: AddOptions,
-    /// One JSON document
-    #[arg(long)]
-    pub(crate) json: bool,
     /// Its name, then the command with its arguments or the URL
     #[arg(
         value_name = "NAME COMMAND|URL ARGS",
@@ -104,6 +101,9 @@ pub(crate) struct AddOptions {
     /// OAuth: what is asked for
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub(crate) oauth_scopes: Vec<String>,
+    /// One JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// `qwen mcp add-json`.

@@ -1,18 +1,16 @@
-use clap::{CommandFactory as _, Parser as _};
-
 use super::*;
 
 fn parse(words: &str) -> Cli {
-    Cli::try_parse_from(words.split(' ')).unwrap()
+    super::parse(words.split(' ')).unwrap()
 }
 
 fn usage_error(words: &str) -> String {
-    Cli::try_parse_from(words.split(' ')).unwrap_err().to_string()
+    super::parse(words.split(' ')).unwrap_err().to_string()
 }
 
 #[test]
 fn the_command_line_is_well_formed() {
-    Cli::command().debug_assert();
+    command().debug_assert();
 }
 
 #[test]
@@ -31,9 +29,20 @@ fn the_launch_bound_is_a_comma_list_that_may_be_repeated() {
 }
 
 #[test]
+fn a_flag_that_may_be_repeated_counts_wherever_it_stands() {
+    let cli = parse(
+        "qwen --mcp-config 1 --approve-mcp a mcp --allowed-mcp-server-names a,b --mcp-config 2 watch \
+         --allowed-mcp-server-names c --mcp-config 3 --approve-mcp b",
+    );
+    assert_eq!(cli.global.allowed_mcp_server_names.unwrap(), ["a", "b", "c"]);
+    assert_eq!(cli.global.mcp_config, ["1", "2", "3"]);
+    assert_eq!(cli.global.approve_mcp, ["a", "b"]);
+}
+
+#[test]
 fn an_absent_launch_bound_and_an_empty_one_differ() {
     assert!(parse("qwen mcp watch").global.allowed_mcp_server_names.is_none());
-    let cli = Cli::try_parse_from(["qwen", "mcp", "watch", "--allowed-mcp-server-names", ""]).unwrap();
+    let cli = super::parse(["qwen", "mcp", "watch", "--allowed-mcp-server-names", ""]).unwrap();
     assert_eq!(cli.global.allowed_mcp_server_names.unwrap(), [""]);
 }
 
@@ -53,7 +62,7 @@ fn commands_that_need_one_of_two_things_refuse_none_and_both() {
         "qwen mcp approve a --all",
         "qwen trust --deny --remove",
     ] {
-        assert_eq!(Cli::try_parse_from(words.split(' ')).unwrap_err().exit_code(), 2, "{words}");
+        assert_eq!(super::parse(words.split(' ')).unwrap_err().exit_code(), 2, "{words}");
     }
 }
 
@@ -67,7 +76,7 @@ fn all_below(command: &clap::Command, path: &str, found: &mut Vec<(String, clap:
 
 #[test]
 fn help_of_every_command_reads_well_at_eighty_columns() {
-    let mut root = Cli::command().term_width(80);
+    let mut root = command().term_width(80);
     root.build();
     let mut commands = Vec::new();
     all_below(&root, "qwen", &mut commands);

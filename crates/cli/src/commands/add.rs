@@ -10,7 +10,7 @@ use qwen_core::{Scope, ServerName, admit_one};
 use qwen_settings_schema::parse_entry;
 use serde_json::Value;
 
-use self::{entry::EntryError, grammar::GrammarError};
+use self::entry::EntryError;
 use super::target::{Done, Edited, SERVERS, Target, TargetError, Telling, tell};
 use crate::{
     app::App,
@@ -26,8 +26,6 @@ use crate::{
 #[derive(Debug, thiserror::Error)]
 enum AddError {
     #[error(transparent)]
-    Grammar(#[from] GrammarError),
-    #[error(transparent)]
     Entry(#[from] EntryError),
     #[error("understand the entry as JSON; quote it for the shell, such as '{{\"command\": \"uvx\"}}'")]
     Json(#[source] serde_json::Error),
@@ -42,7 +40,7 @@ enum AddError {
 impl AddError {
     fn exit(&self) -> Exit {
         match self {
-            Self::Grammar(_) | Self::Entry(_) | Self::Json(_) | Self::Invalid(_) => Exit::Usage,
+            Self::Entry(_) | Self::Json(_) | Self::Invalid(_) => Exit::Usage,
             Self::Stdin(_) | Self::Target(_) => Exit::Failed,
         }
     }
@@ -50,9 +48,12 @@ impl AddError {
 
 /// `qwen mcp add`.
 pub(crate) fn run(global: &Global, args: &AddArgs) -> Exit {
-    let telling = if args.json { Telling::Json } else { Telling::Text };
+    let typed = match grammar::typed(args) {
+        Ok(typed) => typed,
+        Err(error) => return output::fail(&error, Exit::Usage),
+    };
+    let telling = if typed.options.json { Telling::Json } else { Telling::Text };
     finish(global, telling, |app| {
-        let typed = grammar::typed(args)?;
         let target = Target::of(app, typed.options.scope.unwrap_or(EditScope::User))?;
         let entry = entry::entry(&typed, target.dialect)?;
         Ok(Addition { name: typed.name, entry, target })
@@ -99,7 +100,7 @@ fn finish(
         Err(error) => return output::fail(&error, error.exit()),
     };
     // What a session makes of it is read from the files as they are now, by the rules of every session.
-    match App::open(global, Screen::Headless) {
+    match App::reread(global, Screen::Headless) {
         Ok(app) => offer(&app, &addition, outlook(&app, &addition, edited), telling),
         Err(error) => output::fail(&error, error.exit()),
     }

@@ -75,7 +75,10 @@ fn list(app: &App, args: &ApprovalsListArgs) -> Exit {
 pub(crate) fn decided_here(app: &App) -> Result<String, ReadProblem> {
     match app.store.read().problem {
         Some(problem) => Err(problem),
-        None => Ok(render(&rows(app.store.list(Projects::Of(app.root())), Depth::Current), Paint::Plain)),
+        None => {
+            let rows = rows(app.store.list(Projects::Of(app.root())), Depth::Current);
+            Ok(render(&rows, Shown::This, Paint::Plain))
+        }
     }
 }
 

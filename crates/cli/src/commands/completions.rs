@@ -3,7 +3,6 @@
 
 use std::{ffi::OsStr, io};
 
-use clap::CommandFactory as _;
 use clap_complete::{
     CompletionCandidate,
     env::{CompleteEnv, Shells},
@@ -11,7 +10,7 @@ use clap_complete::{
 
 use crate::{
     app::App,
-    args::{Cli, CompletionsArgs, Global},
+    args::{self, CompletionsArgs, Global},
     derive::Screen,
     exit::Exit,
     output,
@@ -25,7 +24,7 @@ const ASKED: &str = "QWEN_COMPLETE";
 /// The process then ends here.
 pub(crate) fn answer_if_asked() {
     if std::env::var_os(ASKED).is_some() {
-        CompleteEnv::with_factory(Cli::command).var(ASKED).bin("qwen").complete();
+        CompleteEnv::with_factory(args::command).var(ASKED).bin("qwen").complete();
     }
 }
 

@@ -5,11 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use clap::{Command, CommandFactory as _};
+use clap::Command;
 use clap_mangen::Man;
 
 use crate::{
-    args::{Cli, ManArgs},
+    args::{self, ManArgs},
     exit::Exit,
     output,
     text::{count, visible},
@@ -28,7 +28,7 @@ enum ManError {
 
 /// Prints one page, or writes all of them.
 pub(crate) fn run(args: &ManArgs) -> Exit {
-    let mut root = Cli::command();
+    let mut root = args::command();
     root.build();
     let done = match &args.dir {
         Some(folder) => write_all(&root, folder).map(|pages| {
@@ -54,7 +54,9 @@ fn find<'a>(root: &'a Command, words: &[String]) -> Result<&'a Command, ManError
 fn page(command: &Command) -> Result<Vec<u8>, ManError> {
     let mut page = Vec::new();
     let name = command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned();
-    Man::new(command.clone()).title(name).render(&mut page).map_err(ManError::Page)?;
+    let version = concat!("qwen ", env!("CARGO_PKG_VERSION"));
+    let man = Man::new(command.clone()).title(name.to_uppercase()).source(version).manual("MCP runtime");
+    man.render(&mut page).map_err(ManError::Page)?;
     Ok(page)
 }
 
@@ -75,7 +77,7 @@ mod tests {
     #[test]
     fn every_command_has_a_page_of_its_own() {
         let folder = tempfile::tempdir().unwrap();
-        let mut root = Cli::command();
+        let mut root = args::command();
         root.build();
         let pages = write_all(&root, folder.path()).unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), pages);
@@ -91,7 +93,7 @@ mod tests {
 
     #[test]
     fn a_page_says_what_help_says() {
-        let mut root = Cli::command();
+        let mut root = args::command();
         root.build();
         let words = ["mcp", "plan"].map(str::to_owned);
         let page = page(find(&root, &words).unwrap()).unwrap();
@@ -100,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_command_that_does_not_exist_has_none() {
-        let mut root = Cli::command();
+        let mut root = args::command();
         root.build();
         let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
         assert!(find(&root, &words("mcp add")).is_ok());

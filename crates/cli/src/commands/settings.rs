@@ -4,6 +4,8 @@ mod shown;
 
 use std::{collections::BTreeSet, io, path::Path};
 
+use qwen_core::nearest;
+use qwen_settings_schema::SETTINGS;
 use serde::Serialize;
 
 use self::shown::{Origins, render_shown, shown_json, shown_settings};
@@ -131,8 +133,7 @@ fn show(app: &App, args: &SettingsShowArgs) -> Exit {
         .collect();
     let settings = shown_settings(&*app.schema, &roots, args.key.as_deref());
     if let (true, Some(key)) = (settings.is_empty(), &args.key) {
-        let key = visible(key);
-        output::note(&format!("qwen: no file sets {key}; see docs/settings.md for what there is"));
+        output::note(&nothing_sets(key));
         return Exit::Failed;
     }
     let origins = if args.origin { Origins::Shown } else { Origins::Left };
@@ -142,6 +143,21 @@ fn show(app: &App, args: &SettingsShowArgs) -> Exit {
         output::print(&render_shown(&settings, origins, app.paint(&io::stdout())));
     }
     Exit::Ok
+}
+
+fn nothing_sets(key: &str) -> String {
+    let known: Vec<String> = SETTINGS.iter().map(|row| row.key.join(".")).collect();
+    let near = if known.iter().any(|name| name == key) {
+        Vec::new()
+    } else {
+        nearest(key, known.iter().map(String::as_str))
+    };
+    let key = visible(key);
+    if near.is_empty() {
+        format!("qwen: no file sets {key}; `qwen settings show` lists what is set")
+    } else {
+        format!("qwen: no file sets {key}; did you mean {}?", near.join(" or "))
+    }
 }
 
 #[cfg(test)]
@@ -170,5 +186,18 @@ mod tests {
         let diagnostics = found.iter().map(CheckedDiagnostic::new).collect();
         insta::assert_json_snapshot!(CheckDocument { diagnostics });
         insta::assert_snapshot!(render_check(&[], 1, Paint::Plain), @"1 source looked at: 0 errors, 0 warnings");
+    }
+
+    #[test]
+    fn a_key_that_nothing_sets_is_answered_with_the_nearest_one_that_there_is() {
+        let said = ["mcp.alowed", "mcp.allowed", "zzz"].map(nothing_sets);
+        assert_eq!(
+            said,
+            [
+                "qwen: no file sets mcp.alowed; did you mean mcp.allowed?",
+                "qwen: no file sets mcp.allowed; `qwen settings show` lists what is set",
+                "qwen: no file sets zzz; `qwen settings show` lists what is set",
+            ]
+        );
     }
 }

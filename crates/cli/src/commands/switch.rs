@@ -62,7 +62,8 @@ pub(crate) fn switch_in(app: &App, name: &str, way: Switched) -> Result<String, 
             Switched::On => switch_on_in(app, &target, name),
         }
     };
-    switch().map(|edited| render(&edited)).map_err(|error| output::chain(&error))
+    // The transcript breaks lines by its own width.
+    switch().map(|edited| render(&edited, usize::MAX)).map_err(|error| output::chain(&error))
 }
 
 /// `qwen mcp disable`.
@@ -94,7 +95,7 @@ pub(crate) fn enable(global: &Global, args: &SwitchArgs) -> Exit {
     run(global, args, |app, target| {
         let mut edited = switch_on_in(app, target, &args.name)?;
         // Who still holds it is read from the files as they are now.
-        if let Ok(app) = App::open(global, Screen::Headless) {
+        if let Ok(app) = App::reread(global, Screen::Headless) {
             still_held(&app, &mut edited);
         }
         Ok(edited)

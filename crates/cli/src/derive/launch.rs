@@ -186,6 +186,16 @@ impl Launch {
         launch
     }
 
+    /// The names in `--approve-mcp` that no entry waits for at start.
+    pub(crate) fn approves_nothing(&self) -> impl Iterator<Item = &ServerName> {
+        self.flags.approve.iter().filter_map(|wanted| match wanted {
+            ApproveMcp::Name(name) => {
+                Some(name).filter(|name| !self.approved.iter().any(|(of, _)| of == *name))
+            }
+            ApproveMcp::EveryUndecided => None,
+        })
+    }
+
     /// Takes down what a settings file says that was no good at start and is good now. What it says then about keys
     /// that need a restart is fixed like that of the others.
     pub(crate) fn fix_repaired(&mut self, now: &Snapshot) {

@@ -28,6 +28,8 @@ pub(super) fn of(
         entry.contains_key("command").then_some("command").into_iter().chain(urls).collect();
     let kind = text(entry, "type").and_then(|text| word(text, TYPE_WORDS, TYPE_ALIASES));
     match written.as_slice() {
+        // That it is not supported is said already.
+        [] if entry.contains_key("tcp") => None,
         [] => {
             findings.push(match kind {
                 Some("stdio") => nothing_named("`type` says stdio but `command` is missing"),

@@ -117,5 +117,6 @@ fn joined(first: AddOptions, later: AddOptions) -> AddOptions {
         oauth_authorization_url: later.oauth_authorization_url.or(first.oauth_authorization_url),
         oauth_token_url: later.oauth_token_url.or(first.oauth_token_url),
         oauth_scopes: both(first.oauth_scopes, later.oauth_scopes),
+        json: first.json || later.json,
     }
 }

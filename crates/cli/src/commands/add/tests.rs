@@ -1,16 +1,15 @@
-use clap::Parser as _;
 use qwen_settings_schema::Dialect;
 use serde_json::json;
 
 use super::*;
-use crate::args::{Cli, Command, McpCommand};
+use crate::args::{Command, McpCommand};
 
 /// What a line stands for; `\u{a0}` stands for a blank within a word.
-fn typed(line: &str) -> Result<grammar::Typed, GrammarError> {
+fn typed(line: &str) -> Result<grammar::Typed, grammar::GrammarError> {
     let words = line.split(' ').map(|word| word.replace('\u{a0}', " "));
-    let cli = Cli::try_parse_from(["qwen", "mcp"].map(str::to_owned).into_iter().chain(words)).unwrap();
-    match &cli.command {
-        Some(Command::Mcp(McpCommand::Add(args))) => grammar::typed(args),
+    let cli = crate::args::parse(["qwen", "mcp"].map(str::to_owned).into_iter().chain(words)).unwrap();
+    match cli.command {
+        Some(Command::Mcp(McpCommand::Add(args))) => grammar::typed(&args),
         _ => panic!("{line} is no add"),
     }
 }
@@ -150,4 +149,14 @@ fn the_scope_and_the_transport_may_stand_anywhere_before_the_dashes() {
         );
     }
     assert_eq!(typed("add s cmd -- -s project").unwrap().options.scope, None);
+}
+
+#[test]
+fn the_form_of_the_answer_may_be_said_before_and_after_the_name() {
+    for line in ["add --json s cmd x", "add s --json cmd x", "add s cmd x --json"] {
+        let typed = typed(line).unwrap();
+        assert!(typed.options.json && typed.args == ["x"], "{line}");
+    }
+    assert!(!typed("add s cmd -- --json").unwrap().options.json);
+    assert!(!typed("add s cmd -y --json").unwrap().options.json);
 }

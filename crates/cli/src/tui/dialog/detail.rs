@@ -34,8 +34,8 @@ pub(super) fn lines(state: &State, name: &ServerName, width: usize, now: u64) ->
     };
     let outcome = Outcome::Phase { phase: &server.phase, since_unix_ms: server.since_unix_ms };
     let row = list_row(row, outcome, state.background());
-    page.fact(Tone::Normal, "why", row.cause.as_deref());
-    page.fact(Tone::Strong, "next", row.next_step.as_deref());
+    page.fact(Tone::Normal, "why", row.entry.cause.as_deref());
+    page.fact(Tone::Strong, "next", row.entry.next_step.as_deref());
     page.entry(&row);
     if let Phase::Failed { retry_at_unix_ms: Some(at), .. } = &server.phase {
         let seconds = at.saturating_sub(now).div_ceil(1000);
@@ -77,12 +77,13 @@ impl Page {
 
     fn entry(&mut self, row: &ListRow) {
         self.gap();
-        let source = &row.source;
-        let line = source.line.map(|line| format!(":{line}")).unwrap_or_default();
-        let path = source.path.as_deref().unwrap_or("--mcp-config");
-        self.fact(Tone::Normal, "in", Some(&format!("{path}{line} ({})", row.scope)));
-        self.fact(Tone::Normal, "leads to", source.resolved_path.as_deref());
-        let target = row.target.as_ref().map(|target| match row.transport {
+        if let (Some(source), Some(scope)) = (&row.entry.source, row.entry.scope) {
+            let line = source.line.map(|line| format!(":{line}")).unwrap_or_default();
+            let path = source.path.as_deref().unwrap_or("--mcp-config");
+            self.fact(Tone::Normal, "in", Some(&format!("{path}{line} ({scope})")));
+            self.fact(Tone::Normal, "leads to", source.resolved_path.as_deref());
+        }
+        let target = row.entry.target.as_ref().map(|target| match row.entry.transport {
             Some(transport) => format!("{target} ({transport})"),
             None => target.clone(),
         });
@@ -92,11 +93,11 @@ impl Page {
             self.fact(Tone::Normal, "offers", Some(&offers.join(", ")));
         }
         self.fact(Tone::Normal, "process", row.pid.map(|pid| pid.to_string()).as_deref());
-        if let Some(approval) = &row.approval {
+        if let Some(approval) = &row.entry.approval {
             let short: String = approval.hash.chars().take(12).collect();
             self.fact(Tone::Normal, "approval", Some(&format!("{}, hash {short}…", approval.decision)));
         }
-        for loser in &row.shadows {
+        for loser in &row.entry.shadows {
             let line = loser.line.map(|line| format!(":{line}")).unwrap_or_default();
             let path = loser.path.as_deref().unwrap_or("--mcp-config");
             self.fact(Tone::Normal, "instead of", Some(&format!("{path}{line} ({})", loser.scope)));
