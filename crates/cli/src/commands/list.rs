@@ -89,7 +89,7 @@ fn has_failed(row: &ListRow, probed: &BTreeMap<ServerName, Probed>) -> bool {
 
 fn about(session: &RunningSession) -> String {
     format!(
-        "a session of this project runs (pid {}); it has connections of its own, which this list left alone",
+        "a session of this project runs (pid {});\nit has connections of its own, which this list left alone",
         session.pid
     )
 }
