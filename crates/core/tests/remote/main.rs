@@ -9,3 +9,5 @@ mod calls;
 mod harness;
 mod opening;
 mod server;
+mod sessions;
+mod streams;
