@@ -14,6 +14,7 @@ mod peer;
 mod permits;
 mod process;
 mod remote;
+mod subscribe;
 mod tap;
 mod vitals;
 

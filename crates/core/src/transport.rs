@@ -35,3 +35,5 @@ pub use guard::Guard;
 pub use guard_process::run_guard_if_asked;
 #[cfg(unix)]
 pub(crate) use http::use_our_cryptography;
+#[cfg(unix)]
+pub(crate) use reopen::Reopen;

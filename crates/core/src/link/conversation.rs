@@ -71,6 +71,7 @@ impl Ready {
             vitals: conversation.vitals,
             calls: Arc::clone(&calls),
             changes: conversation.changes,
+            era: agreed.era,
             lister: Lister { asker: agreed.asker, offers: agreed.offers, offered, limit },
             gone: conversation.ground.gone(),
             service: conversation.service,

@@ -28,6 +28,16 @@ pub(super) struct Agreed {
     pub(super) asker: Asker,
     pub(super) offers: Offers,
     pub(super) instructions: Option<String>,
+    pub(super) era: Era,
+}
+
+/// Which way of beginning was understood.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Era {
+    /// `initialize`: the server says by itself what changes.
+    Initialized,
+    /// `server/discover`: what changes is told to whoever keeps a request open for it.
+    Discovered,
 }
 
 /// Which lists are worth asking for. Tools always are.
@@ -71,7 +81,7 @@ pub(super) async fn shake(
             let (offers, instructions) = agreed(&result)?;
             shook_hands.store(true, Ordering::Relaxed);
             asker.notify("notifications/initialized").await.map_err(no_agreement)?;
-            Ok(Agreed { asker, offers, instructions })
+            Ok(Agreed { asker, offers, instructions, era: Era::Initialized })
         }
         (Err(error), VersionNegotiation::Auto)
             if error.is_unknown_method() || error.status() == Some(400) =>
@@ -113,7 +123,8 @@ async fn discover(asker: Asker, client: &Client) -> Result<Agreed, NoAgreement> 
             KNOWN.join(", ")
         )));
     }
-    Ok(Agreed { asker, offers: offers(&result), instructions: instructions(&result) })
+    let (offers, instructions) = (offers(&result), instructions(&result));
+    Ok(Agreed { asker, offers, instructions, era: Era::Discovered })
 }
 
 /// Reads the answer to `initialize`.

@@ -15,9 +15,10 @@ use super::{
     answers::Answers,
     call::{Calls, LinkCaller, Phase},
     ground::Ground,
-    handshake::Offers,
+    handshake::{Era, Offers},
     listing::Offered,
     peer::Asker,
+    subscribe,
     tap::{Changes, Lists},
     vitals::Vitals,
 };
@@ -109,6 +110,7 @@ pub(super) struct Watcher {
     pub(super) calls: Arc<Calls>,
     pub(super) changes: Arc<Changes>,
     pub(super) lister: Lister,
+    pub(super) era: Era,
     pub(super) gone: watch::Receiver<bool>,
     pub(super) service: Service,
     /// Takes back the questions that wait for a person.
@@ -129,11 +131,14 @@ impl Watcher {
     pub(super) async fn run(mut self) {
         let mut phase = self.calls.phase();
         let vitals = self.vitals.clone();
+        let listening =
+            subscribe::listen(self.lister.asker.clone(), self.era, self.lister.offers, &self.changes);
         let lost = tokio::select! {
             biased;
             // Whoever ends it knows; a loss after that is news to the running calls only.
             _ = phase.wait_for(|phase| *phase != Phase::Live) => None,
             failure = vitals.lost() => Some(failure),
+            () = listening => None,
             () = self.lister.keep_fresh(&self.changes, self.attempt, &self.events) => None,
         };
         match lost {

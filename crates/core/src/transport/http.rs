@@ -8,6 +8,7 @@ mod events;
 mod exchange;
 mod headers;
 mod hint;
+mod params;
 mod proxy;
 mod reach;
 mod redirect;

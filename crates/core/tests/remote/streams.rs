@@ -232,3 +232,65 @@ async fn a_proxy_is_used_where_the_variables_say_so_and_not_where_they_except() 
     assert!(failure.message.contains("cannot be resolved"), "{failure}");
     assert_eq!(proxy.names().len(), asked);
 }
+
+#[tokio::test]
+async fn changes_are_heard_without_a_session_and_listened_for_again_when_that_ends() {
+    let server = Server::start(|request: &Request| match (request.method(), request.nth) {
+        ("initialize", _) => status(400),
+        ("server/discover", _) => {
+            let capabilities = json!({"tools": {"listChanged": true}, "prompts": {}});
+            json(
+                200,
+                &answer(request, json!({"supportedVersions": ["2026-07-28"], "capabilities": capabilities})),
+            )
+        }
+        ("subscriptions/listen", 1) => {
+            let heard =
+                json!({"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged", "params": {}});
+            events([
+                event(&heard),
+                event(&changed()),
+                Step::Wait("end"),
+                event(&answer(request, json!({}))),
+                end(),
+            ])
+        }
+        ("subscriptions/listen", _) => events([Step::Hang]),
+        ("tools/list", nth) => {
+            let name = format!("list-{nth}");
+            json(200, &answer(request, tools(&[&name])))
+        }
+        _ => plain(request),
+    })
+    .await;
+    let mut opened = Target::new(server.url()).open().await.unwrap();
+    assert_eq!(opened.tools(), ["list-1"]);
+    assert_eq!(opened.relisted().await, ["list-2"]);
+    let asked = server.last("POST subscriptions/listen");
+    let wanted = json!({"toolsListChanged": true, "promptsListChanged": true});
+    assert_eq!(asked.message["params"]["notifications"], wanted);
+    server.open("end");
+    // What was missed in between is read too.
+    assert_eq!(opened.relisted().await, ["list-3"]);
+    until(SOON, || server.times("POST subscriptions/listen") == 2).await;
+    assert_eq!(server.times("GET"), 0);
+    drop(opened);
+    until(SOON, || server.dropped() == ["POST subscriptions/listen"]).await;
+}
+
+#[tokio::test]
+async fn a_server_that_knows_no_subscriptions_is_asked_for_them_once() {
+    let server = Server::start(|request: &Request| match request.method() {
+        "initialize" => status(400),
+        "server/discover" => json(
+            200,
+            &answer(request, json!({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}})),
+        ),
+        _ => plain(request),
+    })
+    .await;
+    let opened = Target::new(server.url()).open().await.unwrap();
+    until(SOON, || server.times("POST subscriptions/listen") == 1).await;
+    assert_eq!(call(&opened.caller(), json!(1)).await.unwrap()["echo"], 1);
+    assert_eq!(server.times("POST subscriptions/listen"), 1);
+}

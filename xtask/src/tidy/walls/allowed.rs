@@ -46,7 +46,6 @@ pub(super) const ALLOWED: [Rights; 4] = [
             ("serde", "messages are mended before they are decoded"),
             ("serde_json", "arguments, results and schemas are JSON values"),
             ("sha2", "fingerprints and short tool names"),
-            ("sse-stream", "events of a stream, across any split"),
             ("thiserror", "errors are enums"),
             ("tokio", "tasks, timers, pipes and processes"),
             ("tokio-util", "cancellation that reaches the server"),

@@ -48,6 +48,8 @@ pub(super) async fn request(
         Ok(answered) => {
             if is(message, "initialize") {
                 session.agreed(message, &answered.message, answered.session);
+            } else if is(message, "tools/list") && session.era() == Era::Stateless {
+                session.listed(&answered.message);
             }
             session.deliver(answered.message).await;
             Ok(())
@@ -137,7 +139,7 @@ pub(super) async fn post(
     let ask = Ask {
         method: Method::POST,
         url: session.client.url().clone(),
-        headers: headers::of_message(message, agreement),
+        headers: headers::of_message(message, agreement, session.params(message)),
         body: Some(Bytes::from(message.to_string())),
     };
     body::open(&session.client, session.client.send(&ask).await?).await

@@ -27,8 +27,12 @@ pub(crate) fn own_version(message: &Value) -> Option<&str> {
     message.pointer("/params/_meta/io.modelcontextprotocol~1protocolVersion")?.as_str()
 }
 
-/// The headers of a POST of this message.
-pub(crate) fn of_message(message: &Value, agreement: &Agreement) -> HeaderMap {
+/// The headers of a POST of this message. `params` are those of its arguments that go as headers too.
+pub(crate) fn of_message(
+    message: &Value,
+    agreement: &Agreement,
+    params: Vec<(HeaderName, String)>,
+) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert(ACCEPT, HeaderValue::from_static(BOTH));
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
@@ -40,6 +44,9 @@ pub(crate) fn of_message(message: &Value, agreement: &Agreement) -> HeaderMap {
             if let Some(name) = name(method, message.get("params")) {
                 put(&mut headers, NAME, &sendable(name));
             }
+        }
+        for (name, value) in params {
+            put(&mut headers, name, &sendable(&value));
         }
     } else if method != Some("initialize") {
         add(&mut headers, agreement);
@@ -163,7 +170,7 @@ mod tests {
                 ],
             ),
         ] {
-            assert_eq!(shown(&of_message(&message, &agreement)), expected, "{message}");
+            assert_eq!(shown(&of_message(&message, &agreement, Vec::new())), expected, "{message}");
         }
         let mut resumed = session;
         resumed.insert(0, ("last-event-id", "e7"));

@@ -8,7 +8,7 @@ use std::{
 };
 
 use futures::future::{BoxFuture, Shared};
-use http::{HeaderValue, Method};
+use http::{HeaderName, HeaderValue, Method};
 use rmcp::model::{RequestId, ServerJsonRpcMessage};
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     client::{Ask, HttpClient},
     headers::{self, Agreement},
+    params::Params,
     stream,
 };
 use crate::{
@@ -46,6 +47,7 @@ pub(super) struct State {
     /// The request that opens a session, once one was opened by it.
     opening: Option<Value>,
     era: Era,
+    params: Params,
     pub(super) renewal: Option<Renewal>,
     /// Ends the stream of the current session.
     stream: CancellationToken,
@@ -113,6 +115,18 @@ impl Session {
     /// A message that names its version itself was sent.
     pub(super) fn is_stateless(&self) {
         self.state().era = Era::Stateless;
+    }
+
+    /// Tools were listed, some of which may want arguments as headers.
+    pub(super) fn listed(&self, answer: &Message) {
+        if let Message::Answer { result, .. } = answer {
+            self.state().params.learn(result);
+        }
+    }
+
+    /// The arguments of this message that go as headers too.
+    pub(super) fn params(&self, message: &Value) -> Vec<(HeaderName, String)> {
+        self.state().params.of(message)
     }
 
     /// The server answered `opening`: from now on this is what was agreed.
