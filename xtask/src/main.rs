@@ -8,6 +8,7 @@ mod changelog;
 mod ci;
 mod codegen;
 mod dist;
+mod full;
 mod fuzz;
 mod packages;
 mod real_servers;
@@ -36,6 +37,7 @@ usage: cargo xtask TASK
   fuzz [--seconds S]             arbitrary bytes for each fuzz target (60)
   bench [--check] [--write] [--peer mcp-hub|qwen-code] [--runs N] [--idle-seconds S]
                                  times and costs; fails when a bound is broken, writes docs/benchmarks.md
+  full [--write]                 the conformance suite of the protocol; writes docs/conformance.md, or says what differs
   dist                           the archive for people without Rust, tried from where it is unpacked
   release --dry-run              whether this could be released, and what that would do
 ";
@@ -67,6 +69,8 @@ fn run(task: &str, rest: &[String]) -> anyhow::Result<ExitCode> {
         "soak" => soak::run(&sh, number(rest, "--seed", 1)?, number(rest, "--seconds", 60)?)?,
         "fuzz" => fuzz::run(&sh, number(rest, "--seconds", 60)?)?,
         "bench" => bench::run(&sh, &bench::Asked::of(rest))?,
+        "full" if rest.is_empty() => full::run(&sh, full::Page::Check)?,
+        "full" if rest == ["--write"] => full::run(&sh, full::Page::Write)?,
         "dist" if rest.is_empty() => dist::run(&sh)?,
         "release" if rest == ["--dry-run"] => release::dry_run(&sh)?,
         "help" | "--help" | "-h" => print!("{USAGE}"),

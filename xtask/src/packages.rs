@@ -122,7 +122,7 @@ fn twice(mut install: impl FnMut() -> anyhow::Result<()>) -> anyhow::Result<()> 
 }
 
 /// The numbers in a version, whatever stands around them.
-fn numbers(version: &str) -> Vec<u32> {
+pub(crate) fn numbers(version: &str) -> Vec<u32> {
     version.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
 }
 

@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use rmcp::{
     ErrorData, RoleClient, Service,
-    model::{
-        ClientConfig, ClientResult, CustomRequest, CustomResult, ErrorCode, ServerNotification, ServerRequest,
-    },
+    model::{ClientConfig, ClientResult, CustomResult, ErrorCode, ServerNotification, ServerRequest},
     service::{NotificationContext, RequestContext},
 };
 use serde_json::{Value, json};
@@ -108,9 +106,10 @@ impl Service<RoleClient> for Answers {
     ) -> Result<ClientResult, ErrorData> {
         // Our transports leave every request raw. Each is answered by a task of its own, so a question that waits for
         // a person holds up nothing else.
-        let (method, params) = match request {
-            ServerRequest::CustomRequest(CustomRequest { method, params, .. }) => (method, params),
-            other => (String::new(), serde_json::to_value(other).ok()),
+        let (method, params) = if let ServerRequest::CustomRequest(request) = request {
+            (request.method, request.params)
+        } else {
+            Default::default()
         };
         let result = match method.as_str() {
             "ping" => Some(json!({})),

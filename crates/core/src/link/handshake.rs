@@ -77,7 +77,13 @@ pub(super) async fn shake(
         "clientInfo": client_info(client),
     });
     match (asker.answer("initialize", Some(params), Abandoned::Silent).await, negotiation) {
-        (Ok(result), _) => {
+        // Such a server knows the newer era alone, and says so in the way of the older.
+        (Ok(result), VersionNegotiation::Auto) if version(&result) == Some(MODERN) => {
+            let agreed = discover(asker, client).await?;
+            shook_hands.store(true, Ordering::Relaxed);
+            Ok(agreed)
+        }
+        (Ok(result), VersionNegotiation::Auto | VersionNegotiation::Legacy) => {
             let (offers, instructions) = agreed(&result)?;
             shook_hands.store(true, Ordering::Relaxed);
             asker.notify("notifications/initialized").await.map_err(no_agreement)?;
@@ -127,9 +133,13 @@ async fn discover(asker: Asker, client: &Client) -> Result<Agreed, NoAgreement> 
     Ok(Agreed { asker, offers, instructions, era: Era::Discovered })
 }
 
+fn version(result: &Value) -> Option<&str> {
+    result.get("protocolVersion").and_then(Value::as_str)
+}
+
 /// Reads the answer to `initialize`.
 fn agreed(result: &Value) -> Result<(Offers, Option<String>), NoAgreement> {
-    match result.get("protocolVersion").and_then(Value::as_str) {
+    match version(result) {
         Some(version) if KNOWN.contains(&version) => Ok((offers(result), instructions(result))),
         Some(version) if !version.is_empty() => Err(invalid(format!(
             "no common protocol version: the server speaks {}, we speak {}",

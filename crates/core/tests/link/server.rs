@@ -70,7 +70,7 @@ impl Server {
                 self.offered = message["params"]["capabilities"].clone();
                 self.initialize(id);
             }
-            Some("server/discover") if self.is("modern") => answer(
+            Some("server/discover") if self.is("modern") || self.is("answers-newer") => answer(
                 id,
                 json!({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "resultType": "complete"}),
             ),
