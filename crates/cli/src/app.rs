@@ -13,7 +13,7 @@ use std::{
 use qwen_approvals::{ApprovalStore, FileStore};
 use qwen_core::{
     Client, CommitError, Config, DirectConnector, Guard, LaunchBound, Manager, Pattern, Pool, ProcessEnv,
-    ServerName,
+    Questions, ServerName,
 };
 use qwen_settings_schema::SettingsSchema;
 use serde_json::Value;
@@ -250,6 +250,11 @@ impl App {
 
     /// A session of core that connects nothing yet.
     pub(crate) fn config(&self, guard: Guard) -> Arc<dyn Config> {
+        self.config_with(guard, None)
+    }
+
+    /// The same with somebody who shows what servers ask, where there is one.
+    fn config_with(&self, guard: Guard, questions: Option<Arc<dyn Questions>>) -> Arc<dyn Config> {
         let environment = &self.launch.environment;
         let vars = environment.variables.iter().map(|(name, value)| (name.clone(), value.clone()));
         let keys = model_keys(&self.derived().merged.value);
@@ -261,7 +266,11 @@ impl App {
         }
         let client = Client { name: "qwen".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
         let pool = Pool::new(Arc::new(DirectConnector::new(env, guard, client)));
-        Arc::new(Manager::new(self.bound().clone(), Arc::new(pool)))
+        let connector = Arc::new(pool);
+        Arc::new(match questions {
+            Some(questions) => Manager::with_questions(self.bound().clone(), connector, questions),
+            None => Manager::new(self.bound().clone(), connector),
+        })
     }
 
     /// Watches every file.
@@ -301,7 +310,9 @@ impl App {
 
     /// Whether output to a stream is coloured.
     pub(crate) fn paint(&self, stream: &impl std::io::IsTerminal) -> Paint {
-        let no_color = self.launch.environment.get("NO_COLOR").is_some();
+        let environment = &self.launch.environment;
+        let no_color = environment.get("NO_COLOR").is_some()
+            || environment.get("TERM").is_some_and(|term| term == "dumb");
         match self.color {
             ColorChoice::Always => Paint::Colour,
             ColorChoice::Never => Paint::Plain,

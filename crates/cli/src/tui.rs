@@ -3,15 +3,19 @@
 //! session runs as `qwen mcp watch`.
 
 mod asked;
+mod asker;
 mod complete;
 mod dialog;
 mod event;
+mod form;
 mod help;
 mod history;
 mod input;
 mod keep;
 mod line;
 mod listing;
+#[cfg(test)]
+mod measured;
 mod notices;
 mod painter;
 mod panel;

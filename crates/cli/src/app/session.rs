@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use qwen_core::{Config, Guard};
+use qwen_core::{Config, Guard, Questions};
 use tokio::sync::{mpsc, watch};
 
 use super::App;
@@ -30,9 +30,10 @@ pub(crate) struct Session {
 }
 
 impl App {
-    /// Starts a session; comes back when the watcher is armed and the first commit is planned.
-    pub(crate) async fn session(&self, guard: Guard) -> Session {
-        let config = self.config(guard.clone());
+    /// Starts a session; comes back when the watcher is armed and the first commit is planned. What servers ask goes to
+    /// `questions`, where there is somebody to ask.
+    pub(crate) async fn session(&self, guard: Guard, questions: Option<Arc<dyn Questions>>) -> Session {
+        let config = self.config_with(guard.clone(), questions);
         let watcher = self.watcher(&self.derived()).await;
         let seen = watcher.seen();
         let options = HotReloadOptions {

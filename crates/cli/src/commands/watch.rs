@@ -73,7 +73,7 @@ fn watch(app: &App, args: &WatchArgs) -> Result<(), StartError> {
     let done = runtime.block_on(async {
         let signals = Signals::listen().map_err(StartError::Surroundings)?;
         let form = if args.json { Form::Json } else { Form::Human(app.paint(&io::stdout())) };
-        let mut session = app.session(guard.clone()).await;
+        let mut session = app.session(guard.clone(), None).await;
         let (writer, broken) = Writer::start(io::stdout());
         let typed = match app.launch.flags.screen {
             Screen::Interactive => Some(stdin::read()),

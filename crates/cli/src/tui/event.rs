@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use crossterm::event::KeyEvent;
-use qwen_core::{Progress, ServerName, Status};
+use qwen_core::{Progress, QuestionReply, ServerName, ServerQuestion, Status};
 
-use super::{asked::Wish, line::Line, question::About};
+use super::{asked::Wish, form::FormId, line::Line, question::About};
 use crate::{
     asking::FolderWord,
     commands::Switched,
@@ -36,6 +36,10 @@ pub(super) enum Event {
     Cli(CliEvent),
     /// What a question shows was looked up.
     Questions(Vec<Question>, About),
+    /// A server asks the person.
+    Asked(FormId, ServerQuestion),
+    /// A question of a server is of no use any more.
+    TakenBack(FormId),
     /// A running use made progress.
     Progress(UseId, Progress),
     /// A running use is over; this is what came of it.
@@ -65,6 +69,8 @@ pub(super) enum Effect {
     LookUp(Vec<Promptable>, About),
     /// Use something that a server offers.
     Use(UseId, Wish),
+    /// Tell a server what the person says.
+    Reply(FormId, QuestionReply),
     /// Give a use up; its server is told.
     Cancel(UseId),
     /// Put a name into the user's excluded list, or take it out.

@@ -2,7 +2,7 @@
 //! one line that is updated in place, and told for good when it has become quiet. It prints nothing.
 
 use indexmap::IndexMap;
-use qwen_core::{CommitRecord, Phase, ServerName};
+use qwen_core::{CommitRecord, Phase, Refusal, ServerName};
 
 use super::line::Line;
 use crate::{
@@ -37,20 +37,21 @@ pub(super) enum Held {
 struct Burst {
     first: u64,
     last: u64,
-    commits: Vec<Commit>,
+    moved: Moved,
     /// The newest of each server that came to something.
     servers: IndexMap<ServerName, Came>,
-    /// What happened to files; told only when no commit says more.
+    /// What happened to files; told only when no reload says more.
     files: Vec<Line>,
 }
 
-/// What of a commit is told.
+/// What reloads did, together.
 #[derive(Clone, Debug, Default)]
-struct Commit {
-    generation: u64,
+struct Moved {
+    reloads: usize,
     added: Vec<ServerName>,
     changed: Vec<ServerName>,
     removed: Vec<ServerName>,
+    /// By the newest.
     kept: usize,
 }
 
@@ -68,7 +69,7 @@ impl Notices {
     pub(super) fn hear(&mut self, event: &Event, now: u64) -> Vec<Line> {
         let line = || sentence(event).map(|(tone, text)| Line::new(tone, &text)).into_iter().collect();
         match event {
-            Event::Reloaded(record) => self.burst(now).commits.push(commit(record)),
+            Event::Reloaded(record) => self.burst(now).moved.add(record),
             Event::Server { name, status, .. } => self.server(name, status.as_deref(), event, now),
             Event::Cli(CliEvent::SettingsChanged { changes }) if !changes.is_empty() => {
                 let lines: Vec<Line> = line();
@@ -128,7 +129,7 @@ impl Notices {
     pub(super) fn flush(&mut self) -> Vec<Line> {
         let Some(burst) = self.burst.take() else { return Vec::new() };
         let mut lines: Vec<Line> = burst.reloaded().into_iter().collect();
-        if burst.commits.is_empty() {
+        if lines.is_empty() {
             lines.extend(burst.files.iter().cloned());
         }
         lines.extend(burst.outcomes());
@@ -139,7 +140,7 @@ impl Notices {
         let burst = self.burst.get_or_insert_with(|| Burst {
             first: now,
             last: now,
-            commits: Vec::new(),
+            moved: Moved::default(),
             servers: IndexMap::new(),
             files: Vec::new(),
         });
@@ -156,8 +157,8 @@ impl Notices {
     ) {
         let came = match status.map(|status| &status.phase) {
             Some(Phase::Connected(connected)) => Came::Connected(connected.tools),
-            // On its way; what it comes to is told.
-            Some(Phase::Connecting(_)) => {
+            // On its way, and what it comes to is told; or asked about on the screen.
+            Some(Phase::Connecting(_) | Phase::Refused(Refusal::PendingApproval)) => {
                 self.burst(now).servers.shift_remove(name);
                 return;
             }
@@ -172,43 +173,71 @@ impl Notices {
     }
 }
 
-fn commit(record: &CommitRecord) -> Commit {
-    let mut changed = record.restarted.clone();
-    changed.extend(record.rescoped.iter().cloned());
-    Commit {
-        generation: record.generation,
-        added: record.added.clone(),
-        changed,
-        removed: record.removed.clone(),
-        kept: record.kept,
+impl Moved {
+    /// Takes one more commit. What the session starts with is no reload, and what a decision or a list does is told by
+    /// the servers it is about.
+    fn add(&mut self, record: &CommitRecord) {
+        let CommitRecord { generation, added, removed, restarted, rescoped, kept, skipped: _ } = record;
+        if *generation == 1 || [added, removed, restarted, rescoped].iter().all(|names| names.is_empty()) {
+            return;
+        }
+        self.reloads += 1;
+        self.kept = *kept;
+        for name in added {
+            // It was there when these moments began.
+            let came_back = take(&mut self.removed, name);
+            push(if came_back { &mut self.changed } else { &mut self.added }, name);
+        }
+        for name in restarted.iter().chain(rescoped) {
+            if !self.added.contains(name) {
+                push(&mut self.changed, name);
+            }
+        }
+        for name in removed {
+            take(&mut self.changed, name);
+            if !take(&mut self.added, name) {
+                push(&mut self.removed, name);
+            }
+        }
     }
 }
 
+fn push(names: &mut Vec<ServerName>, name: &ServerName) {
+    if !names.contains(name) {
+        names.push(name.clone());
+    }
+}
+
+/// Whether it was in there.
+fn take(names: &mut Vec<ServerName>, name: &ServerName) -> bool {
+    let before = names.len();
+    names.retain(|held| held != name);
+    names.len() < before
+}
+
 impl Burst {
-    /// `reloaded: +github ~files -old, 3 kept`; of several commits the newest counts, with how many there were.
+    /// `reloaded: +github ~files -old, 3 kept`; of several reloads what they did together.
     fn reloaded(&self) -> Option<Line> {
-        // What the session starts with is no reload.
-        let reloads: Vec<&Commit> = self.commits.iter().filter(|commit| commit.generation > 1).collect();
-        let last = reloads.last()?;
-        let mut line = Line::new(Tone::Strong, "reloaded");
-        if reloads.len() > 1 {
-            let seconds = (self.last - self.first) as f64 / 1000.0;
-            line = line.and(Tone::Quiet, &format!(" {} times in {seconds:.1} s", reloads.len()));
-        }
-        line = line.and(Tone::Strong, ":");
-        let signed = [
-            ("+", Tone::Good, &last.added),
-            ("~", Tone::Attention, &last.changed),
-            ("-", Tone::Quiet, &last.removed),
-        ];
-        for (sign, tone, names) in signed {
+        let Moved { reloads, added, changed, removed, kept } = &self.moved;
+        let mut line = match reloads {
+            0 => return None,
+            1 => Line::new(Tone::Strong, "reloaded:"),
+            times => {
+                let seconds = (self.last - self.first) as f64 / 1000.0;
+                Line::new(Tone::Strong, "reloaded")
+                    .and(Tone::Quiet, &format!(" {times} times in {seconds:.1} s"))
+                    .and(Tone::Strong, ":")
+            }
+        };
+        for (sign, tone, names) in
+            [("+", Tone::Good, added), ("~", Tone::Attention, changed), ("-", Tone::Quiet, removed)]
+        {
             for name in names {
-                line = line.and(tone, &format!(" {sign}{}", visible(name.as_str())));
+                line = line.and(tone, &format!(" {sign}{}", name.as_str()));
             }
         }
-        let moved = last.added.len() + last.changed.len() + last.removed.len();
-        let kept = if moved == 0 { format!(" {} kept", last.kept) } else { format!(", {} kept", last.kept) };
-        Some(line.and(Tone::Quiet, &kept))
+        let separator = if added.len() + changed.len() + removed.len() == 0 { "" } else { "," };
+        Some(line.and(Tone::Quiet, &format!("{separator} {kept} kept")))
     }
 
     /// What servers came to: who is connected in one line, everybody else in one of their own.

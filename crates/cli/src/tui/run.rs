@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, io, pin::pin, sync::Arc, time::Duration};
 
 use crossterm::event::{Event as Happened, EventStream, KeyEventKind};
 use futures::StreamExt as _;
-use qwen_core::Status;
+use qwen_core::{Questions, Status};
 use tokio::{
     sync::{mpsc, watch},
     time::{Instant, sleep_until},
@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::act::Acting;
 use super::{
+    asker::Asker,
     event::{Effect, Event, Size, UseId},
     keep::Kept,
     line::Line,
@@ -66,6 +67,7 @@ pub(super) fn session(app: &App, global: &Global, kept: Option<&Kept>) -> Result
             history: kept.map(Kept::lines).unwrap_or_default(),
         };
         let (inbox, arrived) = mpsc::unbounded_channel();
+        let asker = Arc::new(Asker::new(inbox.clone()));
         let shell = Shell {
             app,
             global,
@@ -77,6 +79,7 @@ pub(super) fn session(app: &App, global: &Global, kept: Option<&Kept>) -> Result
             stops: Stops::listen().map_err(StartError::Surroundings)?,
             keys: Some(EventStream::new()),
             inbox,
+            asker,
             arrived,
             session: None,
             early: Vec::new(),
@@ -106,6 +109,8 @@ struct Shell<'a> {
     keys: Option<EventStream>,
     /// Where everything that was begun here reports.
     inbox: mpsc::UnboundedSender<Event>,
+    /// Where servers ask.
+    asker: Arc<Asker>,
     arrived: mpsc::UnboundedReceiver<Event>,
     /// None while it starts.
     session: Option<Running>,
@@ -145,7 +150,8 @@ impl Shell<'_> {
         self.draw();
         let reason = {
             let app = self.app;
-            let mut starting = pin!(app.session(guard));
+            let asker: Arc<dyn Questions> = self.asker.clone();
+            let mut starting = pin!(app.session(guard, Some(asker)));
             let mut is_starting = true;
             loop {
                 let wakes_at = self.wakes_at();
@@ -272,6 +278,7 @@ impl Shell<'_> {
             match effect {
                 Effect::Quit(reason) => return Flow::Break(reason),
                 Effect::Suspend => self.suspend().await,
+                Effect::Reply(id, reply) => self.asker.reply(id, reply),
                 Effect::LookUp(asked, about) => {
                     let questions = asked.iter().map(|asked| self.app.question_about(asked)).collect();
                     let event = Event::Questions(questions, about);

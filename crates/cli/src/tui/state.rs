@@ -1,13 +1,14 @@
 //! What does the interactive session know at one moment? Everything that a screen is drawn from, as one value. It moves
 //! by `update` alone, draws nothing and does nothing.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{collections::VecDeque, path::PathBuf, sync::Arc};
 
 use qwen_core::{Phase, Progress, ServerName, State as ServerState, Status};
 
 use super::{
     dialog::Dialog,
     event::{Size, UseId},
+    form::Form,
     help::Help,
     input::Input,
     line::Line,
@@ -55,6 +56,8 @@ pub(super) struct State {
     pub(super) asking: Asking,
     /// The question on the screen.
     pub(super) question: Option<OpenQuestion>,
+    /// What servers ask, the oldest on the screen.
+    pub(super) forms: VecDeque<Form>,
     /// The list of servers, or one of them.
     pub(super) dialog: Option<Dialog>,
     /// The help, above everything else.
@@ -132,6 +135,7 @@ impl State {
             next_use: 1,
             asking: Asking::default(),
             question: None,
+            forms: VecDeque::new(),
             dialog: None,
             help: None,
             quit_until: None,

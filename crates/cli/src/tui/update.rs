@@ -2,6 +2,7 @@
 //! to be done. It waits for nothing and acts on nothing.
 
 mod command;
+mod forms;
 mod keys;
 mod questions;
 
@@ -9,6 +10,7 @@ use qwen_core::Phase;
 
 use super::{
     event::{Effect, Event},
+    form::Form,
     line::Line,
     state::{Life, State},
 };
@@ -36,6 +38,8 @@ pub(super) fn update(state: &mut State, event: Event, now: u64) -> Vec<Effect> {
         }
         Event::Cli(event) => return happened(state, event, now),
         Event::Questions(looked_up, about) => questions::looked_up(state, looked_up, about, now),
+        Event::Asked(id, question) => state.forms.push_back(Form::new(id, question)),
+        Event::TakenBack(id) => forms::taken_back(state, id),
         Event::Progress(id, progress) => {
             if let Some(running) = state.running.iter_mut().find(|running| running.id == id) {
                 running.progress = Some(progress);

@@ -66,6 +66,9 @@ fn top(state: &State, now: u64) -> Option<Panel> {
     if let Some(question) = &state.question {
         return Some(question.panel(width));
     }
+    if let Some(form) = state.forms.front() {
+        return Some(form.panel(width));
+    }
     state.dialog.as_ref().map(|dialog| dialog.panel(state, width, now))
 }
 

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use qwen_core::{Connected, Failure, FailureKind, Refusal, Scope, ServerStatus};
+use qwen_core::{Connected, Failure, FailureKind, Scope, ServerStatus};
 
 use super::*;
 use crate::{
@@ -101,6 +101,37 @@ fn an_edit_that_moves_no_server_names_the_file_and_a_broken_file_is_told_at_once
     assert_eq!(plain(&notices.flush()), ["/u/settings.json was modified: theme"]);
     let broken = Event::Cli(CliEvent::SettingsRecovered { path: Some("/u/settings.json".into()) });
     assert_eq!(plain(&notices.hear(&broken, 2000)), ["/u/settings.json is good again"]);
+}
+
+#[test]
+fn different_edits_close_to_each_other_are_told_together() {
+    let mut notices = Notices::default();
+    notices.hear(&reloaded(2, &["a", "b"], &[], 1), 1000);
+    notices.hear(&reloaded(3, &[], &["b", "c"], 2), 1100);
+    let mut gone = CommitRecord {
+        generation: 4,
+        added: Vec::new(),
+        removed: vec![ServerName::from("a"), ServerName::from("c"), ServerName::from("d")],
+        restarted: Vec::new(),
+        rescoped: Vec::new(),
+        kept: 1,
+        skipped: Vec::new(),
+    };
+    notices.hear(&Event::Reloaded(Arc::new(gone.clone())), 1200);
+    assert_eq!(notices.line().unwrap().plain(), "reloaded 3 times in 0.2 s: +b -c -d, 1 kept");
+    (gone.generation, gone.added, gone.removed) = (5, vec![ServerName::from("d")], Vec::new());
+    notices.hear(&Event::Reloaded(Arc::new(gone)), 1300);
+    assert_eq!(notices.line().unwrap().plain(), "reloaded 4 times in 0.3 s: +b ~d -c, 1 kept");
+}
+
+#[test]
+fn a_decision_is_no_reload_and_who_is_asked_about_is_not_told_as_well() {
+    let mut notices = Notices::default();
+    notices.hear(&reloaded(2, &[], &[], 2), 1000);
+    notices.hear(&server("notes", Phase::Refused(Refusal::PendingApproval)), 1000);
+    assert_eq!(notices.line(), None);
+    notices.hear(&server("notes", connected(3)), 1100);
+    assert_eq!(plain(&notices.flush()), ["connected: notes (3 tools)"]);
 }
 
 #[test]

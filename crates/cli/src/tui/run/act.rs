@@ -91,7 +91,7 @@ impl Acting<'_> {
                 }
             }
             // The loop does these itself.
-            Effect::Quit(_) | Effect::Suspend | Effect::LookUp(..) => {}
+            Effect::Quit(_) | Effect::Suspend | Effect::LookUp(..) | Effect::Reply(..) => {}
         }
     }
 

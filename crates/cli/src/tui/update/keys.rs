@@ -13,7 +13,7 @@ use super::{
         state::{Course, State},
         view::most_scroll,
     },
-    command, questions,
+    command, forms, questions,
 };
 use crate::{asking::Said, commands::Switched, events::EndReason, text::Tone};
 
@@ -53,6 +53,9 @@ pub(super) fn key(state: &mut State, key: KeyEvent, now: u64) -> Vec<Effect> {
     if state.question.as_ref().is_some_and(|open| !is_in_mid_word(state, open.since, now)) {
         return question(state, meaning, now);
     }
+    if state.question.is_none() && !state.forms.is_empty() {
+        return forms::key(state, key);
+    }
     if state.question.is_none() && state.dialog.is_some() {
         return in_dialog(state, meaning, now);
     }
@@ -61,7 +64,12 @@ pub(super) fn key(state: &mut State, key: KeyEvent, now: u64) -> Vec<Effect> {
 
 /// Takes pasted text; only the line takes it.
 pub(super) fn paste(state: &mut State, text: &str, now: u64) {
-    if state.help.is_none() && state.question.is_none() && state.dialog.is_none() {
+    if state.help.is_some() || state.question.is_some() {
+        return;
+    }
+    if let Some(form) = state.forms.front_mut() {
+        form.paste(text);
+    } else if state.dialog.is_none() {
         state.input.paste(text);
         state.input.typed_at = now;
     }
@@ -90,6 +98,13 @@ fn is_in_mid_word(state: &State, appeared: u64, now: u64) -> bool {
 
 /// Ctrl-C: the nearest thing that can be given up.
 fn interrupt(state: &mut State, now: u64) -> Vec<Effect> {
+    if state.help.is_none()
+        && state.question.is_none()
+        && let Some(effects) = forms::put_off(state)
+    {
+        // The call that runs may be the one that asks.
+        return effects;
+    }
     if let Some(effects) = cancel(state) {
         return effects;
     }

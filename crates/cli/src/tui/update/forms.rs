@@ -1,0 +1,60 @@
+//! What do keys do to a form, and when does it go? Its answer is told to the server, and the transcript says that it was.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use qwen_core::QuestionReply;
+
+use super::super::{
+    event::Effect,
+    form::{FormId, FormKey},
+    line::Line,
+    panel::Turn,
+    state::State,
+};
+use crate::text::{Tone, visible};
+
+/// Takes a key for the form on the screen.
+pub(super) fn key(state: &mut State, key: KeyEvent) -> Vec<Effect> {
+    let control = key.modifiers.contains(KeyModifiers::CONTROL);
+    let key = match key.code {
+        KeyCode::Esc => return put_off(state).unwrap_or_default(),
+        KeyCode::Up | KeyCode::BackTab => FormKey::Move(Turn::Before),
+        KeyCode::Down | KeyCode::Tab => FormKey::Move(Turn::Next),
+        KeyCode::Char('p') if control => FormKey::Move(Turn::Before),
+        KeyCode::Char('n') if control => FormKey::Move(Turn::Next),
+        KeyCode::Left => FormKey::Side(Turn::Before),
+        KeyCode::Right => FormKey::Side(Turn::Next),
+        KeyCode::Backspace => FormKey::Erase,
+        KeyCode::Enter => FormKey::Enter,
+        KeyCode::Char(c) if !control => FormKey::Type(c),
+        _ => return Vec::new(),
+    };
+    match state.forms.front_mut().and_then(|form| form.take(key)) {
+        Some(reply) => reply_with(state, reply).unwrap_or_default(),
+        None => Vec::new(),
+    }
+}
+
+/// Goes away from the form without saying anything, where there is one.
+pub(super) fn put_off(state: &mut State) -> Option<Vec<Effect>> {
+    reply_with(state, QuestionReply::Cancel)
+}
+
+fn reply_with(state: &mut State, reply: QuestionReply) -> Option<Vec<Effect>> {
+    let form = state.forms.pop_front()?;
+    let word = match &reply {
+        QuestionReply::Accept(_) => "answered",
+        QuestionReply::Decline => "refused to answer",
+        QuestionReply::Cancel => "did not answer",
+    };
+    state.say(Line::new(Tone::Quiet, &format!("you {word} the question of {}", visible(form.server()))));
+    Some(vec![Effect::Reply(form.id, reply)])
+}
+
+/// The server takes a question back, or its connection ends.
+pub(super) fn taken_back(state: &mut State, id: FormId) {
+    if let Some(at) = state.forms.iter().position(|form| form.id == id)
+        && let Some(form) = state.forms.remove(at)
+    {
+        state.say(Line::new(Tone::Quiet, &format!("{} no longer asks", visible(form.server()))));
+    }
+}
