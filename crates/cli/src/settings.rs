@@ -15,7 +15,7 @@ pub use diagnostic::{Diagnostic, Paint, Severity};
 pub use excerpt::Excerpt;
 pub(crate) use paths::is_inside;
 pub use paths::{Environment, PathError, Paths, ProjectRoot};
-pub(crate) use read::as_written;
+pub(crate) use read::mended_restricting;
 pub use read::{Moment, load, read_source};
 pub use source::{
     Broken, Content, Origin, Place, Positions, Presence, Snapshot, SourceFile, SourceId, SourceSpec,

@@ -9,12 +9,12 @@ use std::{
 
 use qwen_approvals::Records;
 use qwen_core::{Decision, LaunchBound, ServerName};
-use qwen_settings_schema::{Setting, restricting};
+use qwen_settings_schema::Setting;
 use serde_json::Value;
 
 use super::{candidates, decide};
 use crate::settings::{
-    Broken, Environment, Origin, Paths, Snapshot, SourceFile, SourceId, as_written, is_inside,
+    Broken, Environment, Origin, Paths, Snapshot, SourceFile, SourceId, is_inside, mended_restricting,
 };
 
 /// The command line as values.
@@ -281,8 +281,7 @@ fn fixed(at_start: &Snapshot) -> BTreeMap<SourceId, Fixed> {
         .filter(|file| file.broken != Some(Broken::Empty))
         .map(|file| {
             let at_start = |key: &[&str]| Held::AtStart(file.root.pointer(&pointer(key)).cloned());
-            let was_wrong =
-                as_written(file).is_some_and(|written| restricting(&written).folder_trust == Setting::Wrong);
+            let was_wrong = mended_restricting(file).is_some_and(|keys| keys.folder_trust == Setting::Wrong);
             let folder_trust = if was_wrong { Held::Live } else { at_start(FOLDER_TRUST) };
             (file.id, Fixed { server_command: at_start(SERVER_COMMAND), folder_trust })
         })

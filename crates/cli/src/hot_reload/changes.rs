@@ -3,10 +3,10 @@
 
 use std::path::PathBuf;
 
-use qwen_settings_schema::{KeyPath, Setting, SettingsSchema, restricting};
+use qwen_settings_schema::{KeyPath, Setting, SettingsSchema};
 
 use super::event::{ChangeKind, CliEvent, Counts, SettingsChange};
-use crate::settings::{Broken, Presence, Severity, Snapshot, SourceFile, SourceId, as_written};
+use crate::settings::{Broken, Presence, Severity, Snapshot, SourceFile, SourceId, mended_restricting};
 
 /// What differs in meaning between two snapshots.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -139,8 +139,7 @@ fn counts(before: Option<&SourceFile>, file: &SourceFile) -> Counts {
 
 fn has_wrong_restricting_key(file: &SourceFile) -> bool {
     is_settings_file(file.id)
-        && as_written(file).is_some_and(|written| {
-            let keys = restricting(&written);
+        && mended_restricting(file).is_some_and(|keys| {
             keys.allowed == Setting::Wrong
                 || keys.excluded == Setting::Wrong
                 || keys.folder_trust == Setting::Wrong

@@ -244,9 +244,14 @@ fn unusable_record(id: SourceId, text: &str) -> Option<Corrupt> {
     if id == SourceId::Approvals { Records::parse(text.as_bytes()).1 } else { None }
 }
 
-/// The document as it stands in the text that counts, before anything in it was mended.
-pub(crate) fn as_written(file: &SourceFile) -> Option<Value> {
-    document::parse(file.positions.text()).root.map(Value::Object)
+/// What restricts, as it stands in the text that counts, before anything was mended. `None` where nothing was: what is
+/// mended is told, so a file about which there is nothing to say is not read twice.
+pub(crate) fn mended_restricting(file: &SourceFile) -> Option<schema::Restricting> {
+    if file.diagnostics.is_empty() {
+        return None;
+    }
+    let written = document::parse(file.positions.text()).root.map(Value::Object)?;
+    Some(schema::restricting(&written))
 }
 
 /// A restricting key with a wrong type counts as what it was when it was last good, else at its strictest.

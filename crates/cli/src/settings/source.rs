@@ -2,7 +2,7 @@
 //! Nothing here reads a file.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap},
     fmt,
     path::{Path, PathBuf},
     sync::Arc,
@@ -64,13 +64,26 @@ pub struct Place {
 #[derive(Clone, Default)]
 pub struct Positions {
     text: Arc<str>,
-    keys: BTreeMap<Vec<String>, Place>,
+    keys: Keys,
+}
+
+/// Keys by the keys above them: a file of thousands of servers repeats no path.
+#[derive(Clone, Default)]
+struct Keys {
+    place: Option<Place>,
+    below: HashMap<Box<str>, Keys>,
+}
+
+impl Keys {
+    fn count(&self) -> usize {
+        usize::from(self.place.is_some()) + self.below.values().map(Self::count).sum::<usize>()
+    }
 }
 
 impl fmt::Debug for Positions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The text may hold secrets.
-        f.debug_struct("Positions").field("keys", &self.keys.len()).finish_non_exhaustive()
+        f.debug_struct("Positions").field("keys", &self.keys.count()).finish_non_exhaustive()
     }
 }
 
@@ -78,7 +91,7 @@ impl Positions {
     /// No key yet.
     #[must_use]
     pub fn of(text: &str) -> Self {
-        Self { text: text.into(), keys: BTreeMap::new() }
+        Self { text: text.into(), keys: Keys::default() }
     }
 
     /// The text in which the keys stand, without its byte order mark.
@@ -88,17 +101,30 @@ impl Positions {
     }
 
     /// Remembers where a key stands.
-    pub fn insert(&mut self, path: Vec<String>, place: Place) {
-        self.keys.insert(path, place);
+    pub fn insert<S: AsRef<str>>(&mut self, path: &[S], place: Place) {
+        let mut keys = &mut self.keys;
+        for part in path {
+            let part = part.as_ref();
+            if !keys.below.contains_key(part) {
+                keys.below.insert(part.into(), Keys::default());
+            }
+            let Some(below) = keys.below.get_mut(part) else { return };
+            keys = below;
+        }
+        keys.place = Some(place);
     }
 
     /// Where the key of this path stands, or the nearest key above it that stands somewhere.
     #[must_use]
     pub fn nearest<S: AsRef<str>>(&self, path: &[S]) -> Option<Place> {
-        (0..=path.len()).rev().find_map(|length| {
-            let path: Vec<String> = path[..length].iter().map(|part| part.as_ref().to_owned()).collect();
-            self.keys.get(&path).copied()
-        })
+        let mut keys = &self.keys;
+        let mut nearest = keys.place;
+        for part in path {
+            let Some(below) = keys.below.get(part.as_ref()) else { break };
+            keys = below;
+            nearest = keys.place.or(nearest);
+        }
+        nearest
     }
 }
 

@@ -80,7 +80,9 @@ pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, ReadError> {
     if metadata.len() > MAX_BYTES {
         return Err(ReadError::TooLarge);
     }
-    let mut bytes = Vec::new();
+    let length = usize::try_from(metadata.len()).unwrap_or_default();
+    // One more, so that the end is met without growing.
+    let mut bytes = Vec::with_capacity(length + 1);
     file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(ReadError::Io)?;
     if bytes.len() as u64 > MAX_BYTES {
         return Err(ReadError::TooLarge);

@@ -145,7 +145,7 @@ impl<'a> Reader<'a> {
         match value {
             None => Some(Map::new()),
             Some(ast::Value::Object(object)) => {
-                self.positions.insert(Vec::new(), self.cursor.place(object.range.start));
+                self.positions.insert::<&str>(&[], self.cursor.place(object.range.start));
                 Some(self.object(object, 1))
             }
             Some(
@@ -178,7 +178,7 @@ impl<'a> Reader<'a> {
             }
             self.path.push(key.to_owned());
             if depth <= POSITION_DEPTH && self.lists == 0 {
-                self.positions.insert(self.path.clone(), place);
+                self.positions.insert(&self.path, place);
             }
             let value = self.value(&property.value, depth + 1);
             self.path.pop();

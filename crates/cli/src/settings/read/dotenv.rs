@@ -24,7 +24,7 @@ pub(crate) fn parse(text: &str) -> DotEnv {
         let place = Place { line: number, column };
         match assignment(line.trim()) {
             Ok(Some((name, value))) => {
-                found.positions.insert(vec![name.to_owned()], place);
+                found.positions.insert(&[name], place);
                 found.variables.insert(name.to_owned(), Value::String(value));
             }
             Ok(None) => {}
