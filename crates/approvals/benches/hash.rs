@@ -1,5 +1,4 @@
 //! What does asking for decisions cost? The approval hash of 10, 1,000 and 10,000 entries.
-#![expect(missing_docs, reason = "criterion's macro makes a public function")]
 
 use std::hint::black_box;
 

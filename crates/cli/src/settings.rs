@@ -15,8 +15,8 @@ pub use diagnostic::{Diagnostic, Paint, Severity};
 pub use excerpt::Excerpt;
 pub(crate) use paths::is_inside;
 pub use paths::{Environment, PathError, Paths, ProjectRoot};
-pub(crate) use read::mended_restricting;
 pub use read::{Moment, load, read_source};
+pub(crate) use read::{as_written, mended_restricting};
 pub use source::{
     Broken, Content, Origin, Place, Positions, Presence, Snapshot, SourceFile, SourceId, SourceSpec,
 };

@@ -1,6 +1,5 @@
 //! What does one reload cost for 10, 1,000 and 10,000 servers? Admission, the plan of one change, fingerprints and the
 //! catalogue. `cargo xtask bench` reads the medians and holds them to their ratios.
-#![expect(missing_docs, reason = "criterion's macro makes a public function")]
 
 use std::{hint::black_box, sync::Arc};
 

@@ -83,12 +83,12 @@ pub(super) fn idle(report: &mut Report, time: Duration) {
     let mut session = Session::start(&sandbox);
     session.live(SIZE);
     let ours = ours(&session);
-    let spent = || ours.iter().map(|pid| processor_ms(*pid)).sum::<f64>();
+    let spent = || ours.iter().filter_map(|pid| usage(*pid)).map(|usage| usage.cpu_ms).sum::<u64>();
     // What belongs to the start is over after a moment.
     pause(Duration::from_secs(2));
     let before = spent();
     pause(time);
-    let per_minute = (spent() - before) * 60.0 / time.as_secs_f64();
+    let per_minute = (spent() - before) as f64 * 60.0 / time.as_secs_f64();
     session.end();
     let what = "processor time of an idle minute, with the guard";
     report.add(Figure::new(what, SIZE, Unit::Ms, vec![per_minute]).at_most(Some(BOUND_MS_PER_MINUTE)));
@@ -100,14 +100,4 @@ fn ours(session: &Session) -> Vec<u32> {
     let guards = children_of(session.pid()).into_iter().map(|child| child.pid);
     let guards = guards.filter(|pid| !servers.contains(&u64::from(*pid)));
     std::iter::once(session.pid()).chain(guards).collect()
-}
-
-/// Finer than the hundredths of a second that `usage` has: the scheduler counts nanoseconds for each thread.
-fn processor_ms(pid: u32) -> f64 {
-    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    let spent = threads.filter_map(|thread| {
-        let text = std::fs::read_to_string(thread.path().join("schedstat")).ok()?;
-        text.split_whitespace().next()?.parse::<u64>().ok()
-    });
-    spent.sum::<u64>() as f64 / 1e6
 }

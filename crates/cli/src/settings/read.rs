@@ -250,8 +250,12 @@ pub(crate) fn mended_restricting(file: &SourceFile) -> Option<schema::Restrictin
     if file.diagnostics.is_empty() {
         return None;
     }
-    let written = document::parse(file.positions.text()).root.map(Value::Object)?;
-    Some(schema::restricting(&written))
+    as_written(file).map(|written| schema::restricting(&written))
+}
+
+/// The document as it stands in the text that counts, before anything in it was mended.
+pub(crate) fn as_written(file: &SourceFile) -> Option<Value> {
+    document::parse(file.positions.text()).root.map(Value::Object)
 }
 
 /// A restricting key with a wrong type counts as what it was when it was last good, else at its strictest.
