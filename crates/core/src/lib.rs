@@ -3,6 +3,66 @@
 //! Core knows no file, no environment and no settings format. A caller hands it a [`Desired`] state through
 //! [`Config`]; core admits or refuses each server, plans, opens and closes connections, and publishes one
 //! [`Status`] from which every reader derives its own events.
+//!
+//! For a program that wants MCP servers which follow its own configuration while it runs. Three values are all it needs
+//! to make: a [`Connector`] (here [`DirectConnector`] in a [`Pool`]), the [`LaunchBound`] that nothing widens later, and
+//! the entries.
+//!
+//! ```
+//! # #[cfg(unix)]
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use std::{collections::BTreeMap, sync::Arc, time::Duration};
+//!
+//! use qwen_core::{
+//!     Client, Config, DirectConnector, Entry, EnvPolicy, FailureKind, Guard, LaunchBound, Manager, Phase, Pool,
+//!     PoolMode, ProcessEnv, Refusal, Scope, ServerSpec, Stdio, VersionNegotiation, View, Wire,
+//! };
+//!
+//! fn entry(scope: Scope, command: &str) -> Entry {
+//!     let stdio = Stdio {
+//!         command: command.to_owned(),
+//!         args: Vec::new(),
+//!         env: BTreeMap::new(),
+//!         cwd: "/".into(),
+//!         env_policy: EnvPolicy::Restricted,
+//!         version_negotiation: VersionNegotiation::Auto,
+//!         pool: PoolMode::Session,
+//!     };
+//!     Entry::Valid(Arc::new(ServerSpec::new(scope, Wire::Stdio(stdio), View::default())))
+//! }
+//!
+//! let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+//! runtime.block_on(async {
+//!     let env = ProcessEnv::from_parent([("PATH".into(), "/usr/bin:/bin".into())], "/".into(), &[]);
+//!     let client = Client { name: "example".to_owned(), version: "1.0".to_owned() };
+//!     // A program that can start itself again uses `Guard::start`, so that a `kill -9` leaves no server behind.
+//!     let connector = Pool::new(Arc::new(DirectConnector::new(env, Guard::without_process(), client)));
+//!     let config: Arc<dyn Config> = Arc::new(Manager::new(LaunchBound::Unbounded, Arc::new(connector)));
+//!     config.initialize();
+//!
+//!     // An edit is staged and committed as one; it does not wait for a connection, whoever wants to can.
+//!     let update = config.begin_mcp_update().await;
+//!     let servers = [
+//!         ("mine".into(), entry(Scope::User, "no-such-program")),
+//!         ("theirs".into(), entry(Scope::Project, "no-such-program")),
+//!     ];
+//!     let commit = update.reinitialize_mcp_servers(servers.into_iter().collect()).await?;
+//!     commit.settled.await;
+//!
+//!     // Mine was tried. Theirs comes with a project, and nobody approved it, so it was not.
+//!     let status = config.status().borrow().clone();
+//!     let phase = |name: &str| status.servers.get(name).map(|server| server.phase.clone());
+//!     let Some(Phase::Failed { failure, .. }) = phase("mine") else { panic!("{status:?}") };
+//!     assert_eq!(failure.kind, FailureKind::CommandNotFound);
+//!     assert_eq!(phase("theirs"), Some(Phase::Refused(Refusal::PendingApproval)));
+//!
+//!     config.shutdown(Duration::from_secs(5)).await;
+//!     Ok(())
+//! })
+//! # }
+//! # #[cfg(not(unix))]
+//! # fn main() {}
+//! ```
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking"))]
 
