@@ -11,7 +11,7 @@ use qwen_core::{
 };
 use serde_json::{Value, json};
 
-pub(crate) use self::states::{WHEN, background, every_state, file, restricting_files};
+pub(crate) use self::states::{WHEN, background, every_state, file, restricting_files, settings_file};
 use crate::derive::{Loser, Promptable, Row, RowApproval, ShadowedBy, Source, Transport, Written};
 
 /// 64 hex digits.

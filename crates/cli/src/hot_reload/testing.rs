@@ -17,7 +17,8 @@ use tokio::sync::Semaphore;
 use super::target::{Files, Target};
 use crate::{
     derive::{AutoReload, Derived, Promptable, Source, Written},
-    settings::{Content, Positions, Presence, Snapshot, SourceFile, SourceId},
+    fixtures,
+    settings::{Snapshot, SourceId},
 };
 
 /// An entry as a few letters: its command, then `-` off, `!` invalid, `?` gated and undecided, `+` gated and approved.
@@ -110,18 +111,7 @@ pub(super) fn snapshot(mini: &str, theme: &str) -> Snapshot {
 
 /// The user's settings with this content.
 pub(super) fn settings(root: serde_json::Value) -> Snapshot {
-    let file = SourceFile {
-        id: SourceId::User,
-        path: Some("/home/.qwen/settings.json".into()),
-        resolved_path: None,
-        presence: Presence::Present,
-        root: Arc::new(root),
-        content: Content::Settings,
-        positions: Arc::new(Positions::default()),
-        broken: None,
-        digest: 0,
-        diagnostics: Vec::new(),
-    };
+    let file = fixtures::settings_file(SourceId::User, "/home/.qwen/settings.json", root);
     Snapshot { sources: BTreeMap::from([(SourceId::User, Arc::new(file))]) }
 }
 

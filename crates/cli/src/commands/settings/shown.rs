@@ -179,21 +179,10 @@ pub(super) fn render_shown(settings: &[ShownSetting], origin: Origins, paint: Pa
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::{Content, Positions, Presence};
+    use crate::fixtures;
 
     fn file(id: SourceId, root: Value) -> Arc<SourceFile> {
-        Arc::new(SourceFile {
-            id,
-            path: Some(format!("/{}.json", id.scope()).into()),
-            resolved_path: None,
-            presence: Presence::Present,
-            root: Arc::new(root),
-            content: Content::Settings,
-            positions: Arc::new(Positions::default()),
-            broken: None,
-            digest: 0,
-            diagnostics: Vec::new(),
-        })
+        Arc::new(fixtures::settings_file(id, &format!("/{}.json", id.scope()), root))
     }
 
     fn files() -> [Arc<SourceFile>; 2] {

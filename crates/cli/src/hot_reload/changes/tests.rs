@@ -5,24 +5,16 @@ use qwen_settings_schema::schema;
 use serde_json::{Map, Value, json};
 
 use super::*;
-use crate::settings::{Content, Diagnostic, Moment, Origin, Positions, SourceSpec, read_source};
+use crate::{
+    fixtures,
+    settings::{Diagnostic, Moment, Origin, SourceSpec, read_source},
+};
 
 /// A file of this source; `Null` is no file.
 fn file(id: SourceId, root: &Value) -> SourceFile {
     let (presence, root) =
         if root.is_null() { (Presence::Missing, json!({})) } else { (Presence::Present, root.clone()) };
-    SourceFile {
-        id,
-        path: Some(format!("/{id:?}").into()),
-        resolved_path: None,
-        presence,
-        root: Arc::new(root),
-        content: Content::Settings,
-        positions: Arc::new(Positions::default()),
-        broken: None,
-        digest: 0,
-        diagnostics: Vec::new(),
-    }
+    SourceFile { presence, ..fixtures::settings_file(id, &format!("/{id:?}"), root) }
 }
 
 fn broken(id: SourceId, digest: u64) -> SourceFile {

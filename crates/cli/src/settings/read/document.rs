@@ -207,9 +207,9 @@ impl<'a> Reader<'a> {
     }
 
     fn number(&mut self, number: &ast::NumberLit<'_>) -> Value {
-        match number.value.parse::<Number>() {
-            Ok(number) => Value::Number(number),
-            Err(_) => {
+        match exact(number.value) {
+            Some(number) => Value::Number(number),
+            None => {
                 // Too large for a double, or written in a way that JSON has not, such as 012.
                 let message = "this number is not one that JSON can say".to_owned();
                 self.report(number.range.start, ProblemKind::Syntax { message, hint: None });
@@ -279,6 +279,13 @@ impl<'a> Cursor<'a> {
         self.offset = end;
         self.place
     }
+}
+
+/// The number as every other reader of JSON understands it. The approval hash is over its digits, and the quick way from
+/// text to a double may miss the last one.
+fn exact(text: &str) -> Option<Number> {
+    let number = text.parse::<Number>().ok()?;
+    if number.is_f64() { text.parse().ok().and_then(Number::from_f64) } else { Some(number) }
 }
 
 #[cfg(test)]

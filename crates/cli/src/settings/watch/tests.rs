@@ -9,7 +9,10 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use super::*;
-use crate::settings::{Broken, Content, Origin, Positions, Presence, SourceId};
+use crate::{
+    fixtures::settings_file,
+    settings::{Broken, Origin, Presence, SourceId},
+};
 
 mod disk;
 
@@ -51,18 +54,8 @@ impl Disk for Table {
 }
 
 fn file(id: SourceId, presence: Presence, digest: u64, broken: Option<Broken>) -> SourceFile {
-    SourceFile {
-        id,
-        path: None,
-        resolved_path: None,
-        presence,
-        root: Arc::new(json!({ "version": digest })),
-        content: Content::Settings,
-        positions: Arc::new(Positions::default()),
-        broken,
-        digest,
-        diagnostics: Vec::new(),
-    }
+    let root = json!({ "version": digest });
+    SourceFile { path: None, presence, broken, digest, ..settings_file(id, "", root) }
 }
 
 fn good(id: SourceId, digest: u64) -> SourceFile {

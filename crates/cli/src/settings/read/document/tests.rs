@@ -95,6 +95,16 @@ fn nesting_is_bounded() {
 }
 
 proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn a_fraction_is_read_to_its_last_digit(bits in proptest::num::u64::ANY) {
+        let wanted = f64::from_bits(bits);
+        proptest::prop_assume!(wanted.is_finite());
+        let root = parse(&format!("{{ \"a\": {wanted:e} }}")).root.unwrap();
+        proptest::prop_assert_eq!(root["a"].as_f64(), Some(wanted));
+    }
+
     #[test]
     fn no_text_makes_the_reader_panic(text in "[\\[\\]{}:,\"'/* \n\\\\a1.é-]{0,60}") {
         let document = parse(&text);
