@@ -92,6 +92,8 @@ pub enum Teardown {
     /// Its entry changed or left: a running call may finish for 5 s, then stdin is closed, SIGTERM after 300 ms,
     /// SIGKILL after 2 s.
     Drain,
+    /// Somebody asked for a new connection: as [`Teardown::Drain`], and nobody joins the old one any more.
+    Renew,
     /// It may no longer be connected: as idle; a running call ends at once with the interruption error.
     Verdict,
     /// It broke by itself: what is left of its group is ended.
@@ -103,6 +105,15 @@ pub enum Teardown {
 impl Teardown {
     /// How long a running call may go on before the ladder begins.
     pub const DRAIN: Duration = Duration::from_secs(5);
+    /// Whether a running call may go on for a while.
+    #[must_use]
+    pub fn lets_calls_finish(self) -> bool {
+        match self {
+            Self::Drain | Self::Renew => true,
+            Self::NeverLive | Self::Verdict | Self::Lost | Self::Exit => false,
+        }
+    }
+
     /// How long after the ladder began the next connection of the same name is held back at most.
     pub const LADDER: Duration = Duration::from_millis(2500);
 }

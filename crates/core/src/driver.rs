@@ -229,7 +229,7 @@ impl Driver {
                     }
                 }
                 Effect::Retire { attempt, link, teardown } => {
-                    if teardown == Teardown::Drain && link.link.calls_in_flight() > 0 {
+                    if teardown.lets_calls_finish() && link.link.calls_in_flight() > 0 {
                         self.session.draining(attempt, self.now());
                     }
                     let answers = self.answers.0.clone();

@@ -278,7 +278,7 @@ impl<L> Session<L> {
         slot.retry = Default::default();
         match slot.state {
             SlotState::Waiting { .. } | SlotState::Opening(_) => return Ok(effects),
-            SlotState::Open(_) => self.end_slot(name, Teardown::Drain, now, &mut effects),
+            SlotState::Open(_) => self.end_slot(name, Teardown::Renew, now, &mut effects),
             SlotState::Failed { .. } => {}
         }
         self.restart(name, now, &mut effects);
@@ -370,7 +370,7 @@ impl<L> Session<L> {
     fn interrupt(&mut self, name: &ServerName, why: Teardown, now: Time, effects: &mut Vec<Effect<L>>) {
         match why {
             Teardown::Verdict | Teardown::Exit => {}
-            Teardown::NeverLive | Teardown::Drain | Teardown::Lost => return,
+            Teardown::NeverLive | Teardown::Drain | Teardown::Renew | Teardown::Lost => return,
         }
         for (attempt, ending) in self.endings.get_mut(name).into_iter().flatten() {
             if ending.draining {

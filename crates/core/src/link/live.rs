@@ -70,16 +70,13 @@ impl Live {
 
     async fn end(self, teardown: Teardown) {
         let calls = &self.calls.0;
-        match teardown {
-            Teardown::Drain => {
-                calls.enter(Phase::Draining);
-                // Whatever still runs after that is interrupted.
-                tokio::select! {
-                    () = self.hurry.cancelled() => {}
-                    _ = timeout(Teardown::DRAIN, calls.quiet()) => {}
-                }
+        if teardown.lets_calls_finish() {
+            calls.enter(Phase::Draining);
+            // Whatever still runs after that is interrupted.
+            tokio::select! {
+                () = self.hurry.cancelled() => {}
+                _ = timeout(Teardown::DRAIN, calls.quiet()) => {}
             }
-            Teardown::NeverLive | Teardown::Verdict | Teardown::Lost | Teardown::Exit => {}
         }
         calls.enter(Phase::Interrupted);
         timeout(FAREWELL, calls.quiet()).await.ok();

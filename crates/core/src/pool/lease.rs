@@ -60,16 +60,13 @@ impl Leased {
 
     async fn end(mut self, teardown: Teardown) {
         self.back.teardown = teardown;
-        match teardown {
-            Teardown::Drain => {
-                self.back.calls.enter(Phase::Draining);
-                // Whatever still runs after that is interrupted.
-                tokio::select! {
-                    () = self.hurry.cancelled() => {}
-                    _ = timeout(Teardown::DRAIN, self.back.calls.quiet()) => {}
-                }
+        if teardown.lets_calls_finish() {
+            self.back.calls.enter(Phase::Draining);
+            // Whatever still runs after that is interrupted.
+            tokio::select! {
+                () = self.hurry.cancelled() => {}
+                _ = timeout(Teardown::DRAIN, self.back.calls.quiet()) => {}
             }
-            Teardown::NeverLive | Teardown::Verdict | Teardown::Lost | Teardown::Exit => {}
         }
         let (done, ended) = oneshot::channel();
         self.back.done = Some(done);

@@ -20,7 +20,7 @@ use crate::{
     fingerprint::Fingerprint,
     inventory::Inventory,
 };
-use entry::{Entry, Live, Opening, Waiter};
+use entry::{Entry, Joining, Live, Opening, Waiter};
 
 /// How long a shared connection stays after the last session let it go.
 pub(super) const LINGER: Duration = Duration::from_secs(30);
@@ -233,6 +233,9 @@ impl<L> Machine<L> {
             match self.entries.remove(&id) {
                 Some(Entry::Live(mut live)) => {
                     live.holders.remove(&holder);
+                    if teardown == Teardown::Renew {
+                        self.close_to_others(id, &mut live);
+                    }
                     if !live.holders.is_empty() {
                         self.entries.insert(id, Entry::Live(live));
                     } else if live.lingers_after(teardown) {
@@ -354,7 +357,10 @@ impl<L> Machine<L> {
             holders.insert(holder);
             effects.push(Effect::Grant { holder, offer: offer.clone(), proof });
         }
-        self.entries.insert(id, Entry::Live(Live { key, link, offer, holders, idle_until: None }));
+        self.entries.insert(
+            id,
+            Entry::Live(Live { key, link, offer, holders, joining: Joining::Open, idle_until: None }),
+        );
         if let Some(failure) = early_loss {
             effects.extend(self.lost(id, failure));
         }
@@ -418,8 +424,16 @@ impl<L> Machine<L> {
         ids
     }
 
-    fn close(&mut self, id: EntryId, live: Live<L>, teardown: Teardown, effects: &mut Vec<Effect<L>>) {
-        self.index.remove(&live.key);
+    /// Nobody joins it any more. Another connection may have taken its place in the index already.
+    fn close_to_others(&mut self, id: EntryId, live: &mut Live<L>) {
+        live.joining = Joining::Closed;
+        if self.index.get(&live.key) == Some(&id) {
+            self.index.remove(&live.key);
+        }
+    }
+
+    fn close(&mut self, id: EntryId, mut live: Live<L>, teardown: Teardown, effects: &mut Vec<Effect<L>>) {
+        self.close_to_others(id, &mut live);
         self.entries.insert(id, Entry::Closing);
         effects.push(Effect::Close { entry: id, link: live.link, teardown });
     }

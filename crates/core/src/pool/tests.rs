@@ -260,6 +260,20 @@ async fn a_broken_connection_fails_in_every_session_and_comes_back_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_reconnect_makes_a_new_connection_for_the_session_that_asked() {
+    let (world, [one, two]) = sharing().await;
+    one.0.reconnect(&"a".into()).await.unwrap();
+    idle().await;
+    world.answer("a", Ok(()));
+    one.until("connected").await;
+    assert_ne!(one.pid(), two.pid());
+    assert_eq!(two.calls("mcp__a__t").await.unwrap(), Ok(json!({"called": "t"})));
+    two.wants(&[]).await;
+    idle().await;
+    assert_eq!(world.log(), ["open a", "retire a Drain"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_end_of_one_session_leaves_the_other_and_the_end_of_both_ends_everything() {
     let (world, [one, two]) = sharing().await;
     one.0.shutdown(Duration::from_secs(5)).await;

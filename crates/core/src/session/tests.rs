@@ -368,7 +368,7 @@ fn reconnect_leaves_what_is_on_its_way_alone_and_refuses_what_is_refused() {
     assert!(matches!(reconnect(&mut bench, "b"), Err(Some(Refusal::Excluded { .. }))));
     assert_eq!(reconnect(&mut bench, "c"), Err(None));
     bench.opens(1);
-    assert_eq!(reconnect(&mut bench, "a"), Ok("retire #1 Drain".to_owned()));
+    assert_eq!(reconnect(&mut bench, "a"), Ok("retire #1 Renew".to_owned()));
     assert_eq!(bench.gone(1), "open a#2");
 }
 

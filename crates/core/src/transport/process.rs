@@ -92,7 +92,7 @@ fn ladder(teardown: Teardown) -> &'static [(Duration, Step)] {
     ];
     match teardown {
         Teardown::NeverLive | Teardown::Lost => AT_ONCE,
-        Teardown::Drain | Teardown::Verdict | Teardown::Exit => POLITE,
+        Teardown::Drain | Teardown::Renew | Teardown::Verdict | Teardown::Exit => POLITE,
     }
 }
 
@@ -294,9 +294,14 @@ mod tests {
 
     #[test]
     fn every_ladder_ends_with_a_kill_within_the_bound_of_the_next_open() {
-        for teardown in
-            [Teardown::NeverLive, Teardown::Drain, Teardown::Verdict, Teardown::Lost, Teardown::Exit]
-        {
+        for teardown in [
+            Teardown::NeverLive,
+            Teardown::Drain,
+            Teardown::Renew,
+            Teardown::Verdict,
+            Teardown::Lost,
+            Teardown::Exit,
+        ] {
             let rungs = ladder(teardown);
             assert!(rungs.is_sorted_by_key(|(after, _)| *after), "{teardown:?}");
             let (after, step) = *rungs.last().unwrap();

@@ -51,7 +51,7 @@ impl RemoteEnd {
         if let Some(farewell) = self.farewell.take() {
             let farewell = timeout(FAREWELL, farewell());
             match teardown {
-                Teardown::Drain | Teardown::Exit => drop(farewell.await),
+                Teardown::Drain | Teardown::Renew | Teardown::Exit => drop(farewell.await),
                 Teardown::Verdict | Teardown::NeverLive => drop(tokio::spawn(farewell)),
                 Teardown::Lost => {}
             }

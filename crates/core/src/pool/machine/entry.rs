@@ -44,8 +44,18 @@ pub(super) struct Live<L> {
     pub(super) link: L,
     pub(super) offer: Offer,
     pub(super) holders: BTreeSet<Holder>,
+    /// Whether the next one who asks gets it.
+    pub(super) joining: Joining,
     /// Set while nobody holds it.
     pub(super) idle_until: Option<Duration>,
+}
+
+/// Whether a live connection takes new holders.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Joining {
+    Open,
+    /// One of its holders asked for a new connection; it serves the others to their end.
+    Closed,
 }
 
 impl<L> Entry<L> {
@@ -101,10 +111,9 @@ impl Waiter {
 impl<L> Live<L> {
     /// Whether it stays for a while after the last lease ended so.
     pub(super) fn lingers_after(&self, teardown: Teardown) -> bool {
-        match (&self.key, teardown) {
-            (Key::Shared(..), Teardown::Drain) => true,
-            (Key::Shared(..), Teardown::NeverLive | Teardown::Verdict | Teardown::Lost | Teardown::Exit)
-            | (Key::Private(_), _) => false,
+        match (&self.key, self.joining) {
+            (Key::Shared(..), Joining::Open) => teardown == Teardown::Drain,
+            (Key::Shared(..), Joining::Closed) | (Key::Private(_), _) => false,
         }
     }
 

@@ -232,8 +232,14 @@ fn the_last_one_whose_time_is_up_ends_the_attempt() {
 
 #[test]
 fn a_private_connection_ends_with_its_lease_whatever_the_cause() {
-    for teardown in [Teardown::NeverLive, Teardown::Drain, Teardown::Verdict, Teardown::Lost, Teardown::Exit]
-    {
+    for teardown in [
+        Teardown::NeverLive,
+        Teardown::Drain,
+        Teardown::Renew,
+        Teardown::Verdict,
+        Teardown::Lost,
+        Teardown::Exit,
+    ] {
         let mut bench = Bench::new();
         let one = bench.private();
         bench.open(1);
@@ -265,6 +271,24 @@ fn a_shared_connection_stays_for_a_while_after_it_was_let_go_in_peace() {
     // Its end has begun, so nobody gets it any more.
     bench.shared();
     assert_eq!(bench.said(), ["open 2 for 3"]);
+}
+
+#[test]
+fn whoever_asks_for_a_new_connection_gets_one_and_the_others_keep_the_old_one_to_its_end() {
+    let mut bench = Bench::new();
+    let (one, two) = (bench.shared(), bench.shared());
+    bench.open(1);
+    bench.said();
+    bench.release(one, Teardown::Renew);
+    bench.shared();
+    bench.open(2);
+    assert_eq!(bench.said(), ["released 1", "open 2 for 3", "grant 2 to 3, spent"]);
+    bench.release(two, Teardown::Drain);
+    assert_eq!(bench.said(), ["close 1 Drain"]);
+    // The end of the old one leaves the new one where it was.
+    bench.gone(1);
+    bench.shared();
+    assert_eq!(bench.said(), ["released 2", "grant 2 to 4, kept"]);
 }
 
 #[test]

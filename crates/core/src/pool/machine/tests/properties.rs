@@ -21,6 +21,7 @@ fn step() -> impl Strategy<Value = Step> {
     let teardown = prop_oneof![
         3 => Just(Teardown::Drain),
         2 => Just(Teardown::Verdict),
+        1 => Just(Teardown::Renew),
         1 => Just(Teardown::Exit),
         1 => Just(Teardown::NeverLive),
     ];
@@ -53,6 +54,8 @@ struct World {
     opened_for: BTreeMap<EntryId, Holder>,
     asked: Vec<EntryId>,
     aborted: BTreeSet<EntryId>,
+    /// Somebody who held it asked for a new one.
+    renewed: BTreeSet<EntryId>,
     live: Vec<EntryId>,
     closing: Vec<EntryId>,
     closed: BTreeSet<EntryId>,
@@ -76,6 +79,7 @@ impl World {
             opened_for: BTreeMap::new(),
             asked: Vec::new(),
             aborted: BTreeSet::new(),
+            renewed: BTreeSet::new(),
             live: Vec::new(),
             closing: Vec::new(),
             closed: BTreeSet::new(),
@@ -115,9 +119,10 @@ impl World {
             }
             Step::Release(at, teardown) => match pick(&held, at) {
                 Some(holder) => {
-                    self.held.remove(&holder);
+                    let entry = self.held.remove(&holder);
                     self.leaving.insert(holder);
                     let teardown = if self.bereft.contains(&holder) { Teardown::Lost } else { teardown };
+                    self.renewed.extend(entry.filter(|_| teardown == Teardown::Renew));
                     self.machine.release(holder, teardown, self.now)
                 }
                 None => Vec::new(),
@@ -171,6 +176,7 @@ impl World {
                 assert!(self.waiting.remove(&holder), "a lease is for somebody who waits");
                 let entry = EntryId(offer.pid.unwrap().into());
                 assert!(self.live.contains(&entry), "what is lent is live");
+                assert!(!self.renewed.contains(&entry), "what was to be renewed is not lent again");
                 let opener = self.opened_for[&entry];
                 assert_eq!(self.wants[&opener], self.wants[&holder], "it is what was asked for");
                 assert_eq!(matches!(proof, Proof::Spent), opener == holder, "each lease has its own proof");
@@ -194,7 +200,8 @@ impl World {
     fn holds(&self) {
         for shared in 1..3 {
             let of = |id: &&EntryId| self.wants[&self.opened_for[*id]] == shared;
-            let live = self.live.iter().filter(of).filter(|id| !self.aborted.contains(id)).count();
+            let counts = |id: &&EntryId| !self.aborted.contains(id) && !self.renewed.contains(id);
+            let live = self.live.iter().filter(of).filter(counts).count();
             let asked = self.asked.iter().filter(of).filter(|id| !self.aborted.contains(id)).count();
             assert!(live + asked <= 1, "one connection per key: {live} live, {asked} opening");
         }
