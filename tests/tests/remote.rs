@@ -157,6 +157,11 @@ fn a_change_notice_of_a_remote_server_changes_the_catalogue_over_every_transport
 }
 
 #[test]
+fn a_change_notice_of_the_era_without_sessions_changes_the_catalogue() {
+    a_notice_is_heard_from(&[("modern", &["--modern"])]);
+}
+
+#[test]
 fn a_remote_server_that_is_restarted_is_connected_again_over_every_transport() {
     let sandbox = Sandbox::new();
     let mut servers = every_way(&sandbox);
