@@ -86,6 +86,8 @@ mod plan;
 mod pool;
 mod questions;
 mod retry;
+#[cfg(unix)]
+mod said;
 mod session;
 mod status;
 #[cfg(any(test, feature = "testing"))]

@@ -11,16 +11,16 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    domain::{PoolMode, Secret, ServerName, ServerSpec, Wire},
-    mask::mask_text,
+    domain::{PoolMode, ServerName, ServerSpec, Wire},
     questions::{QuestionReply, Questions, ServerQuestion},
+    said::Said,
 };
 
 /// Answers what servers ask of us: pings always, roots and questions where offered. Everything else is refused.
 #[derive(Clone, Debug)]
 pub(super) struct Answers {
     server: ServerName,
-    secrets: Vec<Secret>,
+    said: Said,
     /// The folder of the project, as a `file:` URI.
     root: Option<String>,
     questions: Option<Arc<dyn Questions>>,
@@ -46,7 +46,7 @@ impl Answers {
             PoolMode::Shared => (None, None),
         };
         let over = CancellationToken::new();
-        Self { server: server.clone(), secrets: spec.masks.clone(), root, questions, over }
+        Self { server: server.clone(), said: Said::new(&spec.masks), root, questions, over }
     }
 
     /// Does not change while the connection lives: some servers list other tools for other capabilities.
@@ -80,7 +80,7 @@ impl Answers {
         let schema = params.get("requestedSchema").cloned();
         let question = ServerQuestion {
             server: self.server.clone(),
-            message: mask_text(message, &self.secrets),
+            message: self.said.masked(message),
             schema: schema.unwrap_or_else(|| json!({ "type": "object", "properties": {} })),
         };
         let asked = questions.ask(question);

@@ -17,8 +17,7 @@ use super::{
 };
 use crate::{
     connector::{CallError, CallLimits, Caller},
-    domain::Secret,
-    mask::mask_text,
+    said,
 };
 
 /// A limit that cannot be added to a clock is none.
@@ -59,17 +58,16 @@ pub(super) struct Calls {
     asker: Asker,
     phase: watch::Sender<Phase>,
     running: watch::Sender<usize>,
-    secrets: Vec<Secret>,
 }
 
 /// One running call in the count.
 struct Running(Arc<Calls>);
 
 impl Calls {
-    pub(super) fn new(asker: Asker, secrets: Vec<Secret>) -> Self {
+    pub(super) fn new(asker: Asker) -> Self {
         let (phase, _) = watch::channel(Phase::Live);
         let (running, _) = watch::channel(0);
-        Self { asker, phase, running, secrets }
+        Self { asker, phase, running }
     }
 
     pub(super) fn running(&self) -> usize {
@@ -170,14 +168,10 @@ impl Calls {
     async fn failed(&self, error: AskError) -> CallError {
         match error {
             AskError::Refused { code, text, .. } if code == i64::from(CANCELLED) => {
-                CallError::CancelledByServer(Some(mask_text(&text, &self.secrets)))
+                CallError::CancelledByServer(Some(said::cause(&text)))
             }
-            AskError::Refused { code, text, data, .. } => {
-                CallError::Protocol { code, message: mask_text(&text, &self.secrets), data }
-            }
-            AskError::Unanswered { failure, .. } => {
-                CallError::Unanswered(mask_text(&failure.message, &self.secrets))
-            }
+            AskError::Refused { code, text, data, .. } => CallError::Protocol { code, message: text, data },
+            AskError::Unanswered { failure, .. } => CallError::Unanswered(failure.message),
             AskError::Gone(why) => {
                 let mut phase = self.phase.subscribe();
                 timeout(REASON, ended(&mut phase)).await.unwrap_or(CallError::Lost(why))

@@ -25,8 +25,9 @@ use super::{
 };
 use crate::{
     connector::{Lease, OpenRequest, Teardown},
-    domain::{Secret, ServerSpec, VersionNegotiation, Wire},
+    domain::{ServerSpec, VersionNegotiation, Wire},
     failure::{Failure, FailureKind},
+    said::Said,
 };
 
 /// A server that shook hands and listed what it offers.
@@ -63,7 +64,7 @@ impl Ready {
         let Self { conversation, agreed, offered } = self;
         let OpenRequest { attempt, admitted, events, cancel, questions: _ } = request;
         let limit = admitted.spec().view.discovery_timeout;
-        let calls = Arc::new(Calls::new(agreed.asker.clone(), conversation.secrets));
+        let calls = Arc::new(Calls::new(agreed.asker.clone()));
         let inventory = offered.inventory();
         let watcher = Watcher {
             attempt,
@@ -90,7 +91,7 @@ pub(super) struct Conversation {
     vitals: Vitals,
     changes: Arc<Changes>,
     shook_hands: AtomicBool,
-    secrets: Vec<Secret>,
+    said: Said,
     capabilities: Value,
     over: CancellationToken,
 }
@@ -110,10 +111,11 @@ impl Conversation {
         let changes = Arc::new(Changes::default());
         let (capabilities, over) = (answers.capabilities(), answers.over());
         // The handshake is ours, since the library's cannot be bounded, checked or answered during.
-        let service = serve_directly(answers, Tap::new(transport, Arc::clone(&changes)), None);
-        let secrets = spec.masks.clone();
+        let said = Said::new(&spec.masks);
+        let tap = Tap::new(transport, Arc::clone(&changes), said.clone());
+        let service = serve_directly(answers, tap, None);
         let shook_hands = AtomicBool::new(false);
-        Self { ground, service, vitals, changes, shook_hands, secrets, capabilities, over }
+        Self { ground, service, vitals, changes, shook_hands, said, capabilities, over }
     }
 
     /// Shakes hands and lists, within the deadline.
@@ -124,16 +126,13 @@ impl Conversation {
         deadline: Instant,
     ) -> Result<(Agreed, Offered), Failure> {
         let limit = spec.view.discovery_timeout.as_millis();
-        let asker = Asker::new(self.service.peer().clone());
+        let asker = Asker::new(self.service.peer().clone(), self.said.clone());
         let capabilities = self.capabilities.clone();
         let shaking = shake(asker, client, capabilities, negotiation(spec.wire()), &self.shook_hands);
         let shaken = timeout_at(deadline, shaking).await;
         let mut agreed = match shaken {
             Ok(Ok(agreed)) => agreed,
-            Ok(Err(NoAgreement::Failed(mut failure))) => {
-                failure.message = crate::mask::mask_text(&failure.message, &self.secrets);
-                return Err(failure);
-            }
+            Ok(Err(NoAgreement::Failed(failure))) => return Err(failure),
             Ok(Err(NoAgreement::Gone(why))) => return Err(self.reason(why).await),
             Err(_) => {
                 return Err(Failure::new(

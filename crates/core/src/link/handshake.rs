@@ -13,6 +13,7 @@ use super::{
 use crate::{
     domain::VersionNegotiation,
     failure::{Failure, FailureKind},
+    said::{self, Said},
 };
 
 /// The versions that begin with `initialize`, oldest first.
@@ -84,7 +85,7 @@ pub(super) async fn shake(
             Ok(agreed)
         }
         (Ok(result), VersionNegotiation::Auto | VersionNegotiation::Legacy) => {
-            let (offers, instructions) = agreed(&result)?;
+            let (offers, instructions) = agreed(&result, asker.said())?;
             shook_hands.store(true, Ordering::Relaxed);
             asker.notify("notifications/initialized").await.map_err(no_agreement)?;
             Ok(Agreed { asker, offers, instructions, era: Era::Initialized })
@@ -121,7 +122,7 @@ async fn discover(asker: Asker, client: &Client) -> Result<Agreed, NoAgreement> 
                 "the server knows neither initialize nor server/discover ({refused}); is it an MCP server?"
             )),
         })?;
-    let supported = strings(result.get("supportedVersions"));
+    let supported = strings(result.get("supportedVersions"), asker.said());
     if !supported.iter().any(|version| version == MODERN) {
         return Err(invalid(format!(
             "no common protocol version: the server speaks {}, we speak {MODERN} and {}",
@@ -138,12 +139,12 @@ fn version(result: &Value) -> Option<&str> {
 }
 
 /// Reads the answer to `initialize`.
-fn agreed(result: &Value) -> Result<(Offers, Option<String>), NoAgreement> {
+fn agreed(result: &Value, said: &Said) -> Result<(Offers, Option<String>), NoAgreement> {
     match version(result) {
         Some(version) if KNOWN.contains(&version) => Ok((offers(result), instructions(result))),
         Some(version) if !version.is_empty() => Err(invalid(format!(
             "no common protocol version: the server speaks {}, we speak {}",
-            shortened(version),
+            shortened(&said.masked(version)),
             KNOWN.join(", ")
         ))),
         Some(_) | None => Err(invalid(format!(
@@ -174,13 +175,15 @@ fn no_agreement(error: AskError) -> NoAgreement {
         AskError::Gone(why) => NoAgreement::Gone(why),
         AskError::Unanswered { failure, .. } => NoAgreement::Failed(failure),
         AskError::Refused { code, text, data, status } => {
-            let supported = strings(data.as_ref().and_then(|data| data.get("supported")));
+            // It was masked where it came in.
+            let supported = strings(data.as_ref().and_then(|data| data.get("supported")), &Said::default());
             let speaks = if supported.is_empty() {
                 String::new()
             } else {
                 format!("; the server speaks {}, we speak {}", one_of(&supported), KNOWN.join(", "))
             };
-            let message = format!("the server refused initialize: error {code}: {text}{speaks}");
+            let message =
+                format!("the server refused initialize: error {code}: {}{speaks}", said::cause(&text));
             match status {
                 Some(_) => NoAgreement::Failed(Failure::new(FailureKind::WrongEndpoint { status }, message)),
                 None => invalid(message),
@@ -201,9 +204,9 @@ fn invalid(message: String) -> NoAgreement {
     NoAgreement::Failed(Failure::new(FailureKind::InvalidHandshake, message))
 }
 
-fn strings(value: Option<&Value>) -> Vec<String> {
+fn strings(value: Option<&Value>, said: &Said) -> Vec<String> {
     let items = value.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    items.iter().filter_map(Value::as_str).map(shortened).collect()
+    items.iter().filter_map(Value::as_str).map(|text| shortened(&said.masked(text))).collect()
 }
 
 fn one_of(versions: &[String]) -> String {
@@ -235,7 +238,7 @@ mod tests {
             (json!("text"), Err("names no protocol version")),
         ];
         for (result, expected) in cases {
-            match (agreed(&result), expected) {
+            match (agreed(&result, &Said::default()), expected) {
                 (Ok(_), Ok(())) => {}
                 (Err(NoAgreement::Failed(failure)), Err(words)) => {
                     assert_eq!(failure.kind, FailureKind::InvalidHandshake);

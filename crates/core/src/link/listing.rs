@@ -15,6 +15,7 @@ use super::{
 use crate::{
     failure::Failure,
     inventory::{Inventory, Listing, Prompt, Resource, Tool},
+    said::Said,
 };
 
 /// Neither more items nor more pages of one list.
@@ -56,7 +57,7 @@ pub(super) async fn all(
 ) -> Result<Offered, NoList> {
     let tools = match timeout_at(deadline, pages(asker, "tools/list", "tools")).await {
         Ok(Err(Stopped::Unanswered(failure))) => return Err(NoList::Unanswered(failure)),
-        Ok(walked) => part(walked, items::tools).map_err(NoList::Gone)?,
+        Ok(walked) => part(walked, items::tools, asker.said()).map_err(NoList::Gone)?,
         Err(_) => return Err(NoList::Late),
     };
     let (prompts, resources) =
@@ -82,7 +83,11 @@ impl Offered {
         let mut next = self.clone();
         if lists.contains(Lists::TOOLS) {
             let walked = timeout_at(deadline, pages(asker, "tools/list", "tools")).await;
-            next.tools.replace(part(walked.unwrap_or_else(|_| late("tools/list")), items::tools)?);
+            next.tools.replace(part(
+                walked.unwrap_or_else(|_| late("tools/list")),
+                items::tools,
+                asker.said(),
+            )?);
         }
         if lists.contains(Lists::PROMPTS) {
             let offers = Offers { prompts: Offer::Asked, ..offers };
@@ -128,7 +133,7 @@ async fn prompts(asker: &Asker, offers: Offers, deadline: Instant) -> Result<Par
         Offer::NotDeclared => Ok(Part::new(Listing::NotOffered)),
         Offer::Asked => {
             let walked = timeout_at(deadline, pages(asker, "prompts/list", "prompts")).await;
-            part(walked.unwrap_or_else(|_| late("prompts/list")), items::prompts)
+            part(walked.unwrap_or_else(|_| late("prompts/list")), items::prompts, asker.said())
         }
     }
 }
@@ -138,7 +143,7 @@ async fn resources(asker: &Asker, offers: Offers, deadline: Instant) -> Result<P
         Offer::NotDeclared => Ok(Part::new(Listing::NotOffered)),
         Offer::Asked => {
             let walked = timeout_at(deadline, pages(asker, "resources/list", "resources")).await;
-            part(walked.unwrap_or_else(|_| late("resources/list")), items::resources)
+            part(walked.unwrap_or_else(|_| late("resources/list")), items::resources, asker.said())
         }
     }
 }
@@ -158,11 +163,13 @@ fn late(method: &str) -> Walked {
     Err(Stopped::Failed(format!("no answer to {method} in time")))
 }
 
-fn part<T>(walked: Walked, sort: impl Fn(Vec<Value>) -> Sorted<T>) -> Result<Part<T>, String> {
+fn part<T>(walked: Walked, sort: impl Fn(Vec<Value>) -> Sorted<T>, said: &Said) -> Result<Part<T>, String> {
     match walked {
         Ok((items, warning)) => {
             let sorted = sort(items);
-            let warnings = [warning, sorted.warning].into_iter().flatten().collect();
+            // They name what the server called its items.
+            let warnings = [warning, sorted.warning].into_iter().flatten();
+            let warnings = warnings.map(|warning| said.masked(&warning)).collect();
             Ok(Part { listing: Listing::Listed(sorted.items), warnings })
         }
         Err(Stopped::NotOffered) => Ok(Part::new(Listing::NotOffered)),

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::tap::NoticeTo;
 use crate::{
     failure::Failure,
-    mask::mask_text,
+    said::{self, Said},
     transport::undelivered::{Ends, Refusal, Undelivered},
 };
 
@@ -26,7 +26,7 @@ const TELL: Duration = Duration::from_secs(1);
 /// Why a question has no answer.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum AskError {
-    /// The server answered with an error, over HTTP perhaps with a status that says the same.
+    /// The server answered with an error, over HTTP perhaps with a status that says the same. Text and data are masked.
     Refused { code: i64, text: String, data: Option<Value>, status: Option<u16> },
     /// There was an answer, but none in the protocol's own way. The connection may be as good as before.
     Unanswered { failure: Failure, status: Option<u16> },
@@ -54,7 +54,7 @@ impl AskError {
 impl std::fmt::Display for AskError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Refused { code, text, .. } => write!(f, "error {code}: {text}"),
+            Self::Refused { code, text, .. } => write!(f, "error {code}: {}", said::cause(text)),
             Self::Unanswered { failure, .. } => write!(f, "{failure}"),
             Self::Gone(why) => f.write_str(why),
         }
@@ -65,6 +65,7 @@ impl std::fmt::Display for AskError {
 #[derive(Clone, Debug)]
 pub(super) struct Asker {
     peer: Peer<RoleClient>,
+    said: Said,
     /// What each request must carry in the protocol era without a handshake.
     meta: Option<RequestMetaObject>,
 }
@@ -73,6 +74,7 @@ pub(super) struct Asker {
 #[derive(Debug)]
 pub(super) struct Question {
     handle: Option<RequestHandle<RoleClient>>,
+    said: Said,
     abandoned: Abandoned,
 }
 
@@ -85,8 +87,13 @@ pub(super) enum Abandoned {
 }
 
 impl Asker {
-    pub(super) fn new(peer: Peer<RoleClient>) -> Self {
-        Self { peer, meta: None }
+    /// `said` is what the words of this server go through.
+    pub(super) fn new(peer: Peer<RoleClient>, said: Said) -> Self {
+        Self { peer, said, meta: None }
+    }
+
+    pub(super) fn said(&self) -> &Said {
+        &self.said
     }
 
     #[must_use]
@@ -108,8 +115,9 @@ impl Asker {
         }
         let mut options = PeerRequestOptions::no_options();
         options.meta.clone_from(&self.meta);
-        let handle = self.peer.send_request_with_option(request, options).await.map_err(ask_error)?;
-        Ok(Question { handle: Some(handle), abandoned: Abandoned::Told })
+        let sent = self.peer.send_request_with_option(request, options).await;
+        let handle = sent.map_err(|error| ask_error(error, &self.said))?;
+        Ok(Question { handle: Some(handle), said: self.said.clone(), abandoned: Abandoned::Told })
     }
 
     /// Sends a request and waits for its answer, for as long as the caller does.
@@ -127,7 +135,7 @@ impl Asker {
     pub(super) async fn notify(&self, method: &str) -> Result<(), AskError> {
         let notification =
             ClientNotification::CustomNotification(CustomNotification::new(method, Some(json!({}))));
-        self.peer.send_notification(notification).await.map_err(ask_error)
+        self.peer.send_notification(notification).await.map_err(|error| ask_error(error, &self.said))
     }
 }
 
@@ -143,7 +151,7 @@ impl Question {
             // Other transports may decode by themselves.
             Ok(Ok(typed)) => serde_json::to_value(&typed)
                 .map_err(|error| AskError::Gone(format!("the answer cannot be read: {error}"))),
-            Ok(Err(error)) => Err(ask_error(error)),
+            Ok(Err(error)) => Err(ask_error(error, &self.said)),
             Err(_) => Err(gone()),
         }
     }
@@ -184,9 +192,10 @@ fn gone() -> AskError {
     AskError::Gone("the connection is closed".to_owned())
 }
 
-fn ask_error(error: ServiceError) -> AskError {
+fn ask_error(error: ServiceError, said: &Said) -> AskError {
     if let ServiceError::McpError(ErrorData { code, message, data, .. }) = error {
-        return AskError::Refused { code: code.0.into(), text: mask_text(&message, &[]), data, status: None };
+        let data = data.map(|data| said.value(data));
+        return AskError::Refused { code: code.0.into(), text: said.answer(&message), data, status: None };
     }
     let ServiceError::TransportSend(error) = error else { return AskError::Gone(error.to_string()) };
     match error.error.downcast::<Undelivered>() {

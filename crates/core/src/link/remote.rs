@@ -91,7 +91,7 @@ async fn client(
     let (shared, spec) = (Arc::clone(shared), Arc::clone(spec));
     let making = tokio::task::spawn_blocking(move || {
         let (remote, _) = remote(spec.wire())?;
-        HttpClient::new(remote, &shared.env, spec.masks.clone(), spec.view.discovery_timeout)
+        HttpClient::new(remote, &shared.env, &spec.masks, spec.view.discovery_timeout)
     });
     let broken =
         |why: String| Failure::new(FailureKind::Network, format!("no HTTP client could be made: {why}"));

@@ -26,7 +26,7 @@ use rmcp::{
 use serde_json::Value;
 use tokio::sync::{Notify, mpsc};
 
-use crate::connector::Progress;
+use crate::{connector::Progress, said::Said};
 
 /// The code of the error that stands for a request which the server gave up.
 pub(super) const CANCELLED: i32 = -32800;
@@ -105,6 +105,8 @@ struct Watched {
     open: HashMap<RequestId, Open>,
     by_token: HashMap<ProgressToken, mpsc::UnboundedSender<Notice>>,
     of_the_server: HashSet<RequestId>,
+    /// What the server's words go through before anybody is told.
+    said: Said,
 }
 
 #[derive(Default)]
@@ -114,8 +116,9 @@ struct Open {
 }
 
 impl<T> Tap<T> {
-    pub(super) fn new(inner: T, changes: Arc<Changes>) -> Self {
-        Self { inner, watched: Arc::default(), changes }
+    pub(super) fn new(inner: T, changes: Arc<Changes>, said: Said) -> Self {
+        let watched = Arc::new(Mutex::new(Watched { said, ..Watched::default() }));
+        Self { inner, watched, changes }
     }
 }
 
@@ -231,7 +234,7 @@ impl Watched {
         let progress = Progress {
             progress: params.get("progress").and_then(Value::as_f64).unwrap_or_default(),
             total: params.get("total").and_then(Value::as_f64),
-            message: params.get("message").and_then(Value::as_str).map(str::to_owned),
+            message: params.get("message").and_then(Value::as_str).map(|text| self.said.cause(text)),
         };
         // The call may have ended in this very moment.
         to.send(Notice::Progress(progress)).ok();
@@ -240,7 +243,7 @@ impl Watched {
     /// A server may only cancel what it asked for itself; some cancel what they were asked instead, and never answer.
     fn cancelled(&mut self, params: &Value) -> Option<ServerJsonRpcMessage> {
         let id: RequestId = serde_json::from_value(params.get("requestId")?.clone()).ok()?;
-        let reason = params.get("reason").and_then(Value::as_str).map(str::to_owned);
+        let reason = params.get("reason").and_then(Value::as_str).map(|text| self.said.cause(text));
         if self.of_the_server.remove(&id) {
             // The library gives up whatever answers that request.
             let params = CancelledNotificationParam::new(Some(id), reason);

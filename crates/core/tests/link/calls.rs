@@ -53,6 +53,23 @@ async fn answers_arrive_as_the_server_sent_them() {
 }
 
 #[tokio::test]
+async fn nothing_a_server_says_about_a_call_shows_a_secret_or_has_no_end() {
+    let (_server, _opened, caller) = opened().await;
+    let (sender, mut progress) = mpsc::unbounded_channel();
+    let listening = CallLimits { progress: Some(sender), ..limits(10_000, 10_000) };
+    let reason = Some("no more of •••".to_owned());
+    assert_eq!(call(&caller, "tell", listening).await, Err(CallError::CancelledByServer(reason)));
+    assert_eq!(progress.recv().await.unwrap().message.as_deref(), Some("at work with •••"));
+    match call(&caller, "refuse-at-length", limits(10_000, 10_000)).await {
+        Err(CallError::Protocol { message, data, .. }) => {
+            assert_eq!(message.chars().count(), 4001);
+            assert_eq!(data, Some(json!({"given": ["•••"]})));
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
 async fn a_limit_that_passes_ends_the_call_and_reaches_the_server() {
     let (server, _opened, caller) = opened().await;
     let total = limits(200, 10_000);

@@ -127,6 +127,22 @@ async fn a_list_that_fails_is_not_an_empty_list_and_costs_no_other() {
 }
 
 #[tokio::test]
+async fn why_a_list_is_missing_is_told_in_one_line_without_secrets() {
+    let telling = |mode| {
+        let mut server = Server::scripted(mode);
+        server.masks.push("hunter2hunter2".to_owned());
+        server
+    };
+    let opened = open(&telling("tools-refused")).await.unwrap();
+    let Listing::Failed(why) = &opened.lease.inventory.tools else { panic!() };
+    assert!(why.starts_with("tools/list: error -32000: not with ••• xxx"), "{why}");
+    assert!(why.chars().count() < 250, "{}", why.len());
+    let opened = open(&telling("tools-telling")).await.unwrap();
+    let warnings = &opened.lease.inventory.warnings;
+    assert!(warnings[0].contains("skipped: ••• has a schema"), "{warnings:?}");
+}
+
+#[tokio::test]
 async fn odd_lists_end_and_say_so() {
     let opened = open(&Server::scripted("bad-tool")).await.unwrap();
     assert_eq!(opened.tools(), ["good"]);

@@ -139,6 +139,12 @@ impl Server {
         if self.is("tools-hang") {
             return;
         }
+        if self.is("tools-refused") {
+            return error(id, -32000, &format!("not with hunter2hunter2 {}", "x".repeat(200_000)));
+        }
+        if self.is("tools-telling") {
+            return answer(id, json!({"tools": [{"name": "hunter2hunter2", "inputSchema": 1}]}));
+        }
         if self.is("tools-null") {
             return answer(id, json!({"tools": null}));
         }
@@ -165,6 +171,14 @@ impl Server {
             "echo" => answer(id, json!({"content": [], "echo": arguments})),
             "fail" => answer(id, json!({"content": [], "isError": true})),
             "refuse" => error(id, -32042, "refused with hunter2hunter2"),
+            "refuse-at-length" => say(&json!({"id": id, "error": {
+                "code": -32042, "message": "x".repeat(200_000), "data": {"given": ["hunter2hunter2"]}}})),
+            "tell" => {
+                say(&json!({"method": "notifications/progress", "params": {
+                    "progressToken": token, "progress": 1, "message": "at work with hunter2hunter2"}}));
+                say(&json!({"method": "notifications/cancelled",
+                    "params": {"requestId": id, "reason": "no more of hunter2hunter2"}}));
+            }
             "never" => {}
             "late" => {
                 std::thread::park_timeout(std::time::Duration::from_millis(400));

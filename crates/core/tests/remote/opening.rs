@@ -182,7 +182,33 @@ async fn a_refused_header_is_named_and_its_value_is_not() {
     );
     let FailureKind::NeedsAuth { challenge: Some(challenge) } = failure.kind else { panic!("{failure:?}") };
     assert_eq!(challenge["resource_metadata"], "https://a/x");
+    assert_eq!(challenge["error_description"], "bad •••");
     assert_eq!(server.names(), ["POST initialize"]);
+}
+
+#[tokio::test]
+async fn a_header_that_the_server_repeats_is_shown_nowhere() {
+    let secret = "hunter2hunter2";
+    let long = format!("{}{secret} and more", "x".repeat(195));
+    for told in [secret, long.as_str()] {
+        let text = format!("who is {told}?");
+        for at in ["initialize", "tools/list"] {
+            for code in [200, 400, 403, 500] {
+                let text = text.clone();
+                let server = Server::start(move |request: &Request| match request.method() {
+                    method if method == at => json(code, &refusal(request, -32000, &text)),
+                    _ => plain(request),
+                })
+                .await;
+                let said = match Target::new(server.url()).header("x-api-key", secret).open().await {
+                    Ok(opened) => format!("{:?}", opened.lease.inventory),
+                    Err(failure) => format!("{failure:?}"),
+                };
+                assert!(said.contains("who is"), "{at} {code}: {said}");
+                assert!(!said.contains("hunter2"), "{at} {code}: {said}");
+            }
+        }
+    }
 }
 
 #[tokio::test]

@@ -11,10 +11,11 @@ use super::{
     events::LARGEST,
     headers::{EVENTS, JSON},
     hint::retry_after,
-    refusal::{self, Answer, shortened},
+    refusal::{self, Answer},
 };
 use crate::{
     failure::{Failure, FailureKind},
+    said,
     transport::undelivered::Undelivered,
 };
 
@@ -31,7 +32,7 @@ pub(crate) enum Holds {
     Nothing,
 }
 
-/// What the head of a successful answer promises.
+/// What the head of a successful answer promises. What it says of itself is masked already.
 ///
 /// # Errors
 /// It is something that cannot be a message, in words that name what it is.
@@ -41,7 +42,7 @@ pub(crate) fn promise(
     encoding: Option<&str>,
 ) -> Result<Holds, String> {
     if let Some(encoding) = encoding.filter(|encoding| !encoding.eq_ignore_ascii_case("identity")) {
-        return Err(format!("the server answered in {}, which was not asked for", shortened(encoding)));
+        return Err(format!("the server answered in {}, which was not asked for", said::cause(encoding)));
     }
     if matches!(status, 202 | 204) {
         return Ok(Holds::Nothing);
@@ -53,7 +54,7 @@ pub(crate) fn promise(
         JSON | "" => Ok(Holds::Json),
         other if other.ends_with("+json") => Ok(Holds::Json),
         other => {
-            Err(format!("the server answered {}; is its URL that of an MCP endpoint?", shortened(other)))
+            Err(format!("the server answered {}; is its URL that of an MCP endpoint?", said::cause(other)))
         }
     }
 }
@@ -67,11 +68,13 @@ pub(crate) async fn open(client: &HttpClient, response: Response) -> Result<(Hol
     if !status.is_success() {
         return Err(refused(client, response).await);
     }
-    match promise(status.as_u16(), text(&response, CONTENT_TYPE), text(&response, CONTENT_ENCODING)) {
+    let head = |name| text(&response, name).map(|value| client.said().masked(value));
+    let (content_type, encoding) = (head(CONTENT_TYPE), head(CONTENT_ENCODING));
+    match promise(status.as_u16(), content_type.as_deref(), encoding.as_deref()) {
         Ok(holds) => Ok((holds, response)),
         Err(why) => {
             let kind = FailureKind::WrongEndpoint { status: None };
-            Err(Undelivered::request(Failure::new(kind, client.masked(&why))))
+            Err(Undelivered::request(Failure::new(kind, why)))
         }
     }
 }
@@ -118,12 +121,7 @@ async fn refused(client: &HttpClient, mut response: Response) -> Undelivered {
         retry_after: text(&response, RETRY_AFTER).and_then(|value| retry_after(value, now())),
         body: &body,
     };
-    let mut judged = refusal::judge(answer, client.credentials());
-    judged.failure.message = client.masked(&judged.failure.message);
-    if let Some(refusal) = &mut judged.refusal {
-        refusal.text = client.masked(&refusal.text);
-    }
-    judged
+    refusal::judge(answer, client.credentials(), client.said())
 }
 
 fn text(response: &Response, name: http::HeaderName) -> Option<&str> {

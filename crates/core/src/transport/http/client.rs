@@ -21,7 +21,7 @@ use crate::{
     connector::ProcessEnv,
     domain::{Remote, Secret},
     failure::{Failure, FailureKind},
-    mask::mask_text,
+    said::Said,
     transport::undelivered::{Ends, Undelivered},
 };
 
@@ -47,7 +47,7 @@ pub(crate) struct HttpClient {
     http: reqwest::Client,
     url: Url,
     headers: HeaderMap,
-    masks: Vec<Secret>,
+    said: Said,
     proxy: Option<&'static str>,
     connect: Duration,
     warnings: Vec<String>,
@@ -72,9 +72,10 @@ impl HttpClient {
     pub(crate) fn new(
         remote: &Remote,
         env: &ProcessEnv,
-        masks: Vec<Secret>,
+        masks: &[Secret],
         limit: Duration,
     ) -> Result<Self, Failure> {
+        let said = Said::new(masks);
         let invalid = |why: &str| Failure::new(FailureKind::WrongEndpoint { status: None }, why);
         let url = Url::parse(remote.url.expose()).map_err(|_| invalid("its URL cannot be read"))?;
         let headers = headers(remote).ok_or_else(|| invalid("a header cannot be sent as it is"))?;
@@ -116,10 +117,10 @@ impl HttpClient {
             let why = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
             let unread = trust.warnings.iter().map(|warning| format!("; {warning}")).collect::<String>();
             let message = format!("the certificate authorities cannot be used: {why}{unread}");
-            Failure::new(FailureKind::Tls, mask_text(&message, &masks))
+            Failure::new(FailureKind::Tls, said.masked(&message))
         })?;
         let proxy = named.map(|named| named.variable);
-        Ok(Self { http, url, headers, masks, proxy, connect, warnings: trust.warnings })
+        Ok(Self { http, url, headers, said, proxy, connect, warnings: trust.warnings })
     }
 
     /// The entry's address.
@@ -136,9 +137,9 @@ impl HttpClient {
             .or_else(|| names().find(|name| telling.iter().any(|word| name.contains(word))))
     }
 
-    /// A text without secrets.
-    pub(crate) fn masked(&self, text: &str) -> String {
-        mask_text(text, &self.masks)
+    /// What the server's words go through.
+    pub(crate) fn said(&self) -> &Said {
+        &self.said
     }
 
     /// Sends it, within the origin to where it is redirected, and returns the head of the answer. Cancel-safe in so far as
@@ -168,7 +169,7 @@ impl HttpClient {
                 }
                 Redirect::Refused(why) => {
                     let status = Some(response.status().as_u16());
-                    let failure = Failure::new(FailureKind::WrongEndpoint { status }, self.masked(&why));
+                    let failure = Failure::new(FailureKind::WrongEndpoint { status }, self.said.masked(&why));
                     return Err(Undelivered { status, ..Undelivered::request(failure) });
                 }
             }
@@ -184,7 +185,7 @@ impl HttpClient {
             warnings: &self.warnings,
         };
         let (kind, message) = reach::words(error, place);
-        let failure = Failure::new(kind, self.masked(&message));
+        let failure = Failure::new(kind, self.said.masked(&message));
         let ends = if error.is_connect() { Ends::Connection } else { Ends::Request };
         Undelivered { ends, ..Undelivered::request(failure) }
     }

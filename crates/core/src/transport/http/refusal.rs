@@ -9,14 +9,12 @@ use serde_json::Value;
 use super::challenge;
 use crate::{
     failure::{Failure, FailureKind},
+    said::{self, Said},
     transport::{
         mend::{Message, decode},
         undelivered::{Ends, Refusal, Undelivered},
     },
 };
-
-/// So much of a server's own words is shown.
-const MOST_CHARS: usize = 200;
 
 /// The head and the beginning of the body of an answer that is no success.
 #[derive(Clone, Copy, Debug)]
@@ -28,11 +26,11 @@ pub(crate) struct Answer<'a> {
     pub(crate) body: &'a [u8],
 }
 
-/// What it means. `credentials` names the header that carried ours. The texts are not masked yet.
-pub(crate) fn judge(answer: Answer<'_>, credentials: Option<&str>) -> Undelivered {
+/// What it means. `credentials` names the header that carried ours; the server's words go through `said`.
+pub(crate) fn judge(answer: Answer<'_>, credentials: Option<&str>, said: &Said) -> Undelivered {
     let Answer { status, content_type, challenge, retry_after, body } = answer;
-    let own = own_words(content_type, body);
-    let said = own.as_ref().map_or_else(String::new, |words| format!(": {words}"));
+    let own = own_words(content_type, body).map(|words| said.cause(&words));
+    let words = own.as_ref().map_or_else(String::new, |words| format!(": {words}"));
     let name = named(status);
     let (kind, message, ends) = match status {
         401 => {
@@ -42,10 +40,11 @@ pub(crate) fn judge(answer: Answer<'_>, credentials: Option<&str>) -> Undelivere
                 }
                 None => format!("the server answered {name}: it wants credentials"),
             };
-            let challenge = challenge.and_then(challenge::read);
+            let challenge = challenge.and_then(challenge::read).map(|challenge| said.value(challenge));
             let why = challenge.as_ref().and_then(|challenge| challenge.get("error_description"));
-            let why =
-                why.and_then(Value::as_str).map_or_else(String::new, |why| format!(" ({})", shortened(why)));
+            let why = why
+                .and_then(Value::as_str)
+                .map_or_else(String::new, |why| format!(" ({})", said::cause(why)));
             (FailureKind::NeedsAuth { challenge }, format!("{message}{why}"), Ends::Connection)
         }
         407 => (
@@ -53,13 +52,13 @@ pub(crate) fn judge(answer: Answer<'_>, credentials: Option<&str>) -> Undelivere
             "the proxy wants credentials; put them into its variable".to_owned(),
             Ends::Request,
         ),
-        403 => (FailureKind::Forbidden, format!("the server answered {name}{said}"), Ends::Request),
+        403 => (FailureKind::Forbidden, format!("the server answered {name}{words}"), Ends::Request),
         408 | 425 | 429 | 500.. => {
             let wait = retry_after
                 .map_or_else(String::new, |wait| format!("; it asks to wait {} s", wait.as_secs()));
             (
                 FailureKind::Unavailable { retry_after },
-                format!("the server answered {name}{said}{wait}"),
+                format!("the server answered {name}{words}{wait}"),
                 Ends::Request,
             )
         }
@@ -70,10 +69,15 @@ pub(crate) fn judge(answer: Answer<'_>, credentials: Option<&str>) -> Undelivere
             } else {
                 ""
             };
-            (kind, format!("the server answered {name}{said}{ask}"), Ends::Request)
+            (kind, format!("the server answered {name}{words}{ask}"), Ends::Request)
         }
     };
-    Undelivered { failure: Failure::new(kind, message), status: Some(status), refusal: refusal(body), ends }
+    Undelivered {
+        failure: Failure::new(kind, message),
+        status: Some(status),
+        refusal: refusal(body, said),
+        ends,
+    }
 }
 
 /// The status with its name: `404 Not Found`.
@@ -83,14 +87,16 @@ fn named(status: u16) -> String {
 }
 
 /// The protocol's own error, where the body is one.
-fn refusal(body: &[u8]) -> Option<Refusal> {
+fn refusal(body: &[u8], said: &Said) -> Option<Refusal> {
     decode(body).into_iter().flatten().find_map(|message| match message {
-        Message::Refusal { code, text, data, .. } => Some(Refusal { code, text, data }),
+        Message::Refusal { code, text, data, .. } => {
+            Some(Refusal { code, text: said.answer(&text), data: data.map(|data| said.value(data)) })
+        }
         Message::Request { .. } | Message::Notification { .. } | Message::Answer { .. } => None,
     })
 }
 
-/// What the server says about it, in one line. Pages for browsers say nothing useful.
+/// What the server says about it. Pages for browsers say nothing useful.
 fn own_words(content_type: Option<&str>, body: &[u8]) -> Option<String> {
     if is_html(content_type) {
         return None;
@@ -104,17 +110,11 @@ fn own_words(content_type: Option<&str>, body: &[u8]) -> Option<String> {
         Err(_) if text.starts_with(['{', '[', '<']) => None,
         Err(_) => Some(text.to_owned()),
     };
-    told.map(|words| shortened(&words)).filter(|words| !words.is_empty())
+    told.filter(|words| !words.trim().is_empty())
 }
 
 fn is_html(content_type: Option<&str>) -> bool {
     content_type.is_some_and(|kind| kind.to_ascii_lowercase().contains("html"))
-}
-
-/// One line of bounded length, without what paints on a screen.
-pub(crate) fn shortened(text: &str) -> String {
-    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MOST_CHARS).collect();
-    line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -144,7 +144,7 @@ mod tests {
             (502, busy.clone(), "502 Bad Gateway", Ends::Request),
             (599, busy, "answered 599", Ends::Request),
         ] {
-            let judged = judge(answer(status), None);
+            let judged = judge(answer(status), None, &Said::default());
             assert_eq!((judged.failure.kind, judged.status, judged.ends), (kind, Some(status), ends));
             assert!(judged.failure.message.contains(words), "{}", judged.failure.message);
         }
@@ -154,7 +154,11 @@ mod tests {
     fn a_refused_header_is_named_and_the_challenge_is_kept() {
         let challenge = r#"Bearer error="invalid_token", error_description="it
 expired", resource_metadata="https://a/x""#;
-        let judged = judge(Answer { challenge: Some(challenge), ..answer(401) }, Some("authorization"));
+        let judged = judge(
+            Answer { challenge: Some(challenge), ..answer(401) },
+            Some("authorization"),
+            &Said::default(),
+        );
         assert_eq!(
             judged.failure.message,
             "the server answered 401 Unauthorized: it does not accept what the header authorization holds (it expired)"
@@ -166,7 +170,7 @@ expired", resource_metadata="https://a/x""#;
     #[test]
     fn a_hint_is_kept_and_told() {
         let retry_after = Some(Duration::from_secs(30));
-        let judged = judge(Answer { retry_after, ..answer(503) }, None);
+        let judged = judge(Answer { retry_after, ..answer(503) }, None, &Said::default());
         assert_eq!(judged.failure.kind, FailureKind::Unavailable { retry_after });
         assert!(judged.failure.message.ends_with("it asks to wait 30 s"), "{}", judged.failure.message);
     }
@@ -185,11 +189,12 @@ expired", resource_metadata="https://a/x""#;
             let judged = judge(
                 Answer { content_type: Some(content_type), body: body.as_bytes(), ..answer(403) },
                 None,
+                &Said::default(),
             );
             assert!(judged.failure.message.ends_with(words), "{body}: {}", judged.failure.message);
         }
         let body = r#"{"jsonrpc":"2.0","error":{"code":-32601,"message":"no"},"id":null}"#.as_bytes();
-        let refusal = judge(Answer { body, ..answer(404) }, None).refusal.unwrap();
+        let refusal = judge(Answer { body, ..answer(404) }, None, &Said::default()).refusal.unwrap();
         assert_eq!((refusal.code, refusal.text.as_str()), (-32601, "no"));
     }
 }

@@ -82,7 +82,7 @@ async fn open(session: &Arc<Session>, mut opening: Value, epoch: u64) -> Result<
         Undelivered { ends: Ends::Connection, ..refused }
     })?;
     if let Message::Refusal { text, .. } = &answered.message {
-        return Err(not_renewed(&session.client.masked(text)));
+        return Err(not_renewed(&session.client.said().cause(text)));
     }
     session.agreed(&opening, &answered.message, answered.session);
     let done = json!({"jsonrpc": "2.0", "method": "notifications/initialized", "params": {}});

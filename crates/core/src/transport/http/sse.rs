@@ -174,7 +174,7 @@ async fn listen(shared: &Shared) -> Failure {
                 Ok(url) => drop(shared.endpoint.send_replace(Some(url))),
                 Err(why) => {
                     let kind = FailureKind::WrongEndpoint { status: None };
-                    return Failure::new(kind, shared.client.masked(&why));
+                    return Failure::new(kind, shared.client.said().masked(&why));
                 }
             },
             Ok(Some(event)) => deliver(shared, &event).await,
