@@ -11,6 +11,18 @@ const LONGEST_HINT: Duration = Duration::from_secs(300);
 /// A stream that lived this long starts the back-off afresh.
 const HEALTHY: Duration = Duration::from_secs(30);
 
+/// An answer that ended in the middle is not taken up again sooner than this, whatever the server says.
+const SOONEST: Duration = Duration::from_millis(250);
+/// An answer that was taken up again so often in a row, and brought nothing, is given up.
+const FRUITLESS: u32 = 10;
+
+/// What the stream of an answer brought before it ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Brought {
+    Something,
+    Nothing,
+}
+
 /// What is remembered of a stream's ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Reopen {
@@ -27,6 +39,26 @@ impl Reopen {
         self.short = self.short.saturating_add(1);
         doubled.min(CEILING).max(hint.unwrap_or_default().min(LONGEST_HINT))
     }
+
+    /// The stream of an answer ended after `lived`: how long to wait before it is taken up again, which is what the
+    /// server asks for while it goes on, and longer each time that it brings nothing. `None` gives the answer up.
+    pub(crate) fn resume_after(
+        &mut self,
+        lived: Duration,
+        brought: Brought,
+        hint: Option<Duration>,
+    ) -> Option<Duration> {
+        if lived >= HEALTHY || brought == Brought::Something {
+            self.short = 0;
+        }
+        if self.short >= FRUITLESS {
+            return None;
+        }
+        let wait = hint.unwrap_or(FIRST).max(SOONEST).saturating_mul(1 << self.short);
+        self.short += 1;
+        // Somebody waits for the answer, so a hint for longer is not believed.
+        Some(wait.min(CEILING))
+    }
 }
 
 #[cfg(test)]
@@ -39,6 +71,31 @@ mod tests {
         let waits: Vec<_> = (0..8).map(|_| reopen.after(Duration::ZERO, None).as_secs()).collect();
         assert_eq!(waits, [1, 2, 4, 8, 16, 32, 60, 60]);
         assert_eq!(reopen.after(HEALTHY, None), FIRST);
+    }
+
+    #[test]
+    fn an_answer_is_taken_up_as_hinted_then_ever_more_rarely_and_in_the_end_no_more() {
+        use Brought::{Nothing, Something};
+        let mut reopen = Reopen::default();
+        let mut after = |lived, brought, hint| {
+            let hint = Option::map(hint, Duration::from_millis);
+            reopen.resume_after(Duration::from_secs(lived), brought, hint).map(|wait| wait.as_millis())
+        };
+        let waits: Vec<_> = (0..11).map(|_| after(0, Nothing, Some(0))).collect();
+        let grown = [250, 500, 1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000];
+        assert_eq!(waits[..10], grown.map(Some));
+        assert_eq!(waits[10], None);
+        for (lived, brought, hint, wait) in [
+            (0, Something, Some(0), 250),
+            (0, Something, Some(500), 500),
+            (0, Nothing, Some(500), 1000),
+            (30, Nothing, Some(500), 500),
+            (0, Something, None, 1000),
+            (0, Something, Some(86_400_000), 60_000),
+            (0, Something, Some(u64::MAX), 60_000),
+        ] {
+            assert_eq!(after(lived, brought, hint), Some(wait), "{lived} {brought:?} {hint:?}");
+        }
     }
 
     #[test]

@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use qwen_core::{CallError, FailureKind};
+use qwen_core::{CallError, CallLimits, FailureKind};
 use serde_json::{Value, json};
 
 use crate::{
-    harness::{SOON, Target, call},
+    harness::{SOON, Target, call, limits},
     server::{
         Reply, Request, Server, Step, answer, chunk, end, event, events, json, plain, status, tools, until,
         with_headers,
@@ -175,6 +175,25 @@ async fn an_answer_that_breaks_off_is_taken_up_again_where_the_server_gave_a_pla
         assert!(began.elapsed() >= Duration::from_millis(400), "{:?}", began.elapsed());
         assert_eq!(server.times("POST tools/call"), 1);
     }
+}
+
+#[tokio::test]
+async fn an_answer_that_ends_again_and_again_and_brings_nothing_is_asked_for_ever_more_rarely() {
+    let server = Server::start(|request: &Request| {
+        let ended = || events([chunk("retry: 0\nid: p\ndata:\n\n"), end()]);
+        match (request.verb.as_str(), request.method(), request.header("last-event-id")) {
+            ("GET", _, Some(_)) | ("POST", "tools/call", _) => ended(),
+            _ => plain(request),
+        }
+    })
+    .await;
+    let opened = Target::new(server.url()).open().await.unwrap();
+    let limits = CallLimits { total: Duration::from_secs(2), ..limits() };
+    let outcome = opened.caller().call_tool("echo".to_owned(), None, limits).await;
+    assert_eq!(outcome, Err(CallError::TimedOut(Duration::from_secs(2))));
+    let resumed = |request: &Request| request.header("last-event-id").is_some();
+    let times = server.requests().iter().filter(|request| resumed(request)).count();
+    assert!((1..=4).contains(&times), "{times}");
 }
 
 #[tokio::test]

@@ -22,7 +22,7 @@ use crate::{
     failure::{Failure, FailureKind},
     transport::{
         mend::{Message, decode},
-        reopen::Reopen,
+        reopen::{Brought, Reopen},
         undelivered::{Ends, Undelivered},
     },
 };
@@ -194,14 +194,19 @@ async fn in_events(
 ) -> Result<Message, Undelivered> {
     let mut reopen = Reopen::default();
     let mut place: Option<String> = None;
+    let mut hint = None;
     loop {
         let began = Instant::now();
+        let mut brought = Brought::Nothing;
         let cut = loop {
             match events.next().await {
                 Ok(Some(event)) => {
                     if let Some(answer) = take(session, &event, Some(id)).await {
                         linger(session, events);
                         return Ok(answer);
+                    }
+                    if !event.data.trim().is_empty() {
+                        brought = Brought::Something;
                     }
                 }
                 Ok(None) => break no_answer("the server ended its answer before the response came"),
@@ -211,18 +216,22 @@ async fn in_events(
         };
         place = events.last_id().map(str::to_owned).or(place);
         let Some(from) = &place else { return Err(cut) };
-        let mut wait = events.retry().unwrap_or_else(|| reopen.after(began.elapsed(), None));
+        hint = events.retry().or(hint);
+        let Some(mut wait) = reopen.resume_after(began.elapsed(), brought, hint) else { return Err(cut) };
         events = loop {
             sleep(wait).await;
             match resume(session, agreement, from).await {
                 Ok(events) => break events,
-                Err(Undelivered {
-                    failure: Failure { kind: FailureKind::Unavailable { retry_after }, .. },
-                    ..
-                }) => {
-                    wait = reopen.after(Duration::ZERO, retry_after);
+                Err(undelivered) => {
+                    let FailureKind::Unavailable { retry_after } = undelivered.failure.kind else {
+                        return Err(undelivered);
+                    };
+                    let next = reopen.resume_after(Duration::ZERO, Brought::Nothing, retry_after.or(hint));
+                    wait = match next {
+                        Some(next) => next,
+                        None => return Err(undelivered),
+                    };
                 }
-                Err(undelivered) => return Err(undelivered),
             }
         };
     }
