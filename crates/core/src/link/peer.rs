@@ -209,7 +209,10 @@ fn not_delivered(undelivered: Undelivered) -> AskError {
     match (ends, refusal) {
         // Whoever watches the connection tells why it ends.
         (Ends::Connection, _) => AskError::Gone(failure.message),
-        (Ends::Request, Some(Refusal { code, text, data })) => AskError::Refused { code, text, data, status },
-        (Ends::Request, None) => AskError::Unanswered { failure, status },
+        (Ends::Request, Some(refusal)) => {
+            let Refusal { code, text, data } = *refusal;
+            AskError::Refused { code, text, data, status }
+        }
+        (Ends::Request, None) => AskError::Unanswered { failure: *failure, status },
     }
 }

@@ -75,12 +75,16 @@ impl Outgoing {
     fn of(item: &TxJsonRpcMessage<RoleClient>) -> Self {
         match item {
             JsonRpcMessage::Request(request) => Self::Request(request.id.clone()),
-            JsonRpcMessage::Notification(notification) => match &notification.notification {
-                ClientNotification::CancelledNotification(cancelled) => {
-                    cancelled.params.request_id.clone().map_or(Self::Other, Self::Cancellation)
-                }
-                _ => Self::Other,
-            },
+            JsonRpcMessage::Notification(notification) => {
+                let id = if let ClientNotification::CancelledNotification(cancelled) =
+                    &notification.notification
+                {
+                    cancelled.params.request_id.clone()
+                } else {
+                    None
+                };
+                id.map_or(Self::Other, Self::Cancellation)
+            }
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => Self::Other,
         }
     }

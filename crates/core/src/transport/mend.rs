@@ -121,18 +121,23 @@ fn error_code(value: &Value) -> Option<i64> {
 }
 
 impl Message {
-    /// The message as the answer to this request, or as it is where it is another message. A refusal without an id
-    /// is one too: whoever asks here asked for nothing else.
-    pub(crate) fn answering(self, asked: &RequestId) -> Result<Self, Self> {
+    /// Whether it answers this request. A refusal without an id does too: whoever asks here asked for nothing else.
+    pub(crate) fn answers(&self, asked: &RequestId) -> bool {
         match self {
-            Self::Answer { id, result } if same(&id, asked) => Ok(Self::Answer { id: asked.clone(), result }),
-            Self::Refusal { id, code, text, data } if id.as_ref().is_none_or(|id| same(id, asked)) => {
-                Ok(Self::Refusal { id: Some(asked.clone()), code, text, data })
+            Self::Answer { id, .. } => same(id, asked),
+            Self::Refusal { id, .. } => id.as_ref().is_none_or(|id| same(id, asked)),
+            Self::Request { .. } | Self::Notification { .. } => false,
+        }
+    }
+
+    /// The answer with the id of the request, however the server wrote it.
+    pub(crate) fn answering(self, asked: &RequestId) -> Self {
+        match self {
+            Self::Answer { result, .. } => Self::Answer { id: asked.clone(), result },
+            Self::Refusal { code, text, data, .. } => {
+                Self::Refusal { id: Some(asked.clone()), code, text, data }
             }
-            other @ (Self::Request { .. }
-            | Self::Notification { .. }
-            | Self::Answer { .. }
-            | Self::Refusal { .. }) => Err(other),
+            other @ (Self::Request { .. } | Self::Notification { .. }) => other,
         }
     }
 

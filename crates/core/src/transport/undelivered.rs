@@ -10,11 +10,11 @@ use crate::failure::Failure;
 #[error("{failure}")]
 pub(crate) struct Undelivered {
     /// For people, masked.
-    pub(crate) failure: Failure,
+    pub(crate) failure: Box<Failure>,
     /// The HTTP status, where there was one.
     pub(crate) status: Option<u16>,
     /// What the server itself said in the protocol's own way beside the status.
-    pub(crate) refusal: Option<Refusal>,
+    pub(crate) refusal: Option<Box<Refusal>>,
     pub(crate) ends: Ends,
 }
 
@@ -38,11 +38,11 @@ pub(crate) enum Ends {
 impl Undelivered {
     /// One request has no answer.
     pub(crate) fn request(failure: Failure) -> Self {
-        Self { failure, status: None, refusal: None, ends: Ends::Request }
+        Self { failure: Box::new(failure), status: None, refusal: None, ends: Ends::Request }
     }
 
     /// The connection is of no use any more.
     pub(crate) fn connection(failure: Failure) -> Self {
-        Self { failure, status: None, refusal: None, ends: Ends::Connection }
+        Self { failure: Box::new(failure), status: None, refusal: None, ends: Ends::Connection }
     }
 }

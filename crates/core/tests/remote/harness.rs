@@ -96,19 +96,15 @@ impl Opened {
     }
 
     pub(crate) async fn loss(&mut self) -> Failure {
-        match self.event().await {
-            LinkEvent::Lost(Attempt(7), failure) => failure,
-            other => panic!("{other:?}"),
-        }
+        let LinkEvent::Lost(Attempt(7), failure) = self.event().await else { panic!("it is not lost") };
+        failure
     }
 
     pub(crate) async fn relisted(&mut self) -> Vec<String> {
-        match self.event().await {
-            LinkEvent::Inventory(Attempt(7), inventory) => {
-                inventory.tools.items().iter().map(|tool| tool.name.clone()).collect()
-            }
-            other => panic!("{other:?}"),
-        }
+        let LinkEvent::Inventory(Attempt(7), inventory) = self.event().await else {
+            panic!("nothing was listed")
+        };
+        inventory.tools.items().iter().map(|tool| tool.name.clone()).collect()
     }
 
     pub(crate) fn tools(&self) -> Vec<String> {

@@ -177,7 +177,7 @@ async fn connection(
                     }
                 }
                 Step::Hang => {
-                    stream.read(&mut byte).await.ok();
+                    stream.read_exact(&mut byte).await.ok();
                     false
                 }
             };

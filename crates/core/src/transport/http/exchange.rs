@@ -175,10 +175,7 @@ async fn in_body(session: &Session, response: Response, id: &RequestId) -> Resul
     let mut answer = None;
     for message in decode(&body) {
         match message {
-            Ok(message) if answer.is_none() => match message.answering(id) {
-                Ok(found) => answer = Some(found),
-                Err(other) => session.deliver(other).await,
-            },
+            Ok(found) if answer.is_none() && found.answers(id) => answer = Some(found.answering(id)),
             Ok(other) => session.deliver(other).await,
             Err(_) => return Err(no_answer("the server answered with a body that is no JSON-RPC message")),
         }
@@ -261,10 +258,9 @@ pub(super) async fn take(session: &Session, event: &Event, id: Option<&RequestId
     let mut answer = None;
     for message in decode(event.data.as_bytes()) {
         match (message, id) {
-            (Ok(message), Some(id)) if answer.is_none() => match message.answering(id) {
-                Ok(found) => answer = Some(found),
-                Err(other) => session.deliver(other).await,
-            },
+            (Ok(found), Some(id)) if answer.is_none() && found.answers(id) => {
+                answer = Some(found.answering(id));
+            }
             (Ok(other), _) => session.deliver(other).await,
             (Err(noise), _) => {
                 tracing::debug!(?noise, bytes = event.data.len(), "skipped an event that is no message");

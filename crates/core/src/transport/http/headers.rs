@@ -98,11 +98,13 @@ fn name<'a>(method: &str, params: Option<&'a Value>) -> Option<&'a str> {
 fn sendable(value: &str) -> String {
     const BEGIN: &str = "=?base64?";
     const END: &str = "?=";
-    let plain = value.bytes().all(|byte| (0x20..=0x7e).contains(&byte))
-        && !value.starts_with(' ')
-        && !value.ends_with(' ')
-        && !(value.starts_with(BEGIN) && value.ends_with(END));
-    if plain { value.to_owned() } else { format!("{BEGIN}{}{END}", base64(value.as_bytes())) }
+    let plain = value.bytes().all(|byte| (0x20..=0x7e).contains(&byte)) && value.trim_matches(' ') == value;
+    let like_encoded = value.starts_with(BEGIN) && value.ends_with(END);
+    if plain && !like_encoded {
+        value.to_owned()
+    } else {
+        format!("{BEGIN}{}{END}", base64(value.as_bytes()))
+    }
 }
 
 fn base64(bytes: &[u8]) -> String {

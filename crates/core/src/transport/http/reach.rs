@@ -76,32 +76,36 @@ fn in_variable(proxy: Option<&str>) -> String {
 
 fn tls_words(error: &Tls, place: Place<'_>) -> (FailureKind, String) {
     let Place { origin, warnings, .. } = place;
-    let message = match error {
-        Tls::InvalidCertificate(CertificateError::UnknownIssuer) => {
-            let unread = warnings.iter().map(|warning| format!("; {warning}")).collect::<String>();
-            format!(
-                "the certificate of {origin} is not trusted: nobody here knows who issued it; name its authority in \
-                 {VARIABLES} and start again{unread}"
-            )
-        }
-        Tls::InvalidCertificate(CertificateError::Expired | CertificateError::ExpiredContext { .. }) => {
-            format!("the certificate of {origin} is not trusted: it has expired")
-        }
-        Tls::InvalidCertificate(
-            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
-        ) => {
-            format!("the certificate of {origin} is not trusted: it is for another host")
-        }
-        Tls::InvalidCertificate(other) => format!("the certificate of {origin} is not trusted: {other}"),
-        Tls::InvalidMessage(_) => {
-            format!("{origin} does not speak TLS; is its URL http:// instead of https://?")
-        }
-        Tls::AlertReceived(AlertDescription::CertificateRequired | AlertDescription::BadCertificate) => {
-            format!("{origin} wants a certificate of ours, which is not supported")
-        }
-        other => format!("no secure connection to {origin}: {other}"),
+    let ours = matches!(
+        error,
+        Tls::AlertReceived(AlertDescription::CertificateRequired | AlertDescription::BadCertificate)
+    );
+    let message = if let Tls::InvalidCertificate(why) = error {
+        format!("the certificate of {origin} is not trusted: {}", distrust(why, warnings))
+    } else if matches!(error, Tls::InvalidMessage(_)) {
+        format!("{origin} does not speak TLS; is its URL http:// instead of https://?")
+    } else if ours {
+        format!("{origin} wants a certificate of ours, which is not supported")
+    } else {
+        format!("no secure connection to {origin}: {error}")
     };
     (FailureKind::Tls, message)
+}
+
+fn distrust(why: &CertificateError, warnings: &[String]) -> String {
+    if matches!(why, CertificateError::UnknownIssuer) {
+        let unread = warnings.iter().map(|warning| format!("; {warning}")).collect::<String>();
+        format!("nobody here knows who issued it; name its authority in {VARIABLES} and start again{unread}")
+    } else if matches!(why, CertificateError::Expired | CertificateError::ExpiredContext { .. }) {
+        "it has expired".to_owned()
+    } else if matches!(
+        why,
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. }
+    ) {
+        "it is for another host".to_owned()
+    } else {
+        why.to_string()
+    }
 }
 
 fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {

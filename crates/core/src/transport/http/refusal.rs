@@ -73,9 +73,9 @@ pub(crate) fn judge(answer: Answer<'_>, credentials: Option<&str>, said: &Said) 
         }
     };
     Undelivered {
-        failure: Failure::new(kind, message),
+        failure: Box::new(Failure::new(kind, message)),
         status: Some(status),
-        refusal: refusal(body, said),
+        refusal: refusal(body, said).map(Box::new),
         ends,
     }
 }

@@ -179,8 +179,8 @@ async fn listen(shared: &Shared) -> Failure {
             },
             Ok(Some(event)) => deliver(shared, &event).await,
             Ok(None) => return ended(shared.endpoint.borrow().as_ref()),
-            Err(Cut::TooLarge) => return body::too_large("an event").failure,
-            Err(Cut::Broken(error)) => return shared.client.broken(&error).failure,
+            Err(Cut::TooLarge) => return *body::too_large("an event").failure,
+            Err(Cut::Broken(error)) => return *shared.client.broken(&error).failure,
         }
     }
 }
@@ -189,8 +189,8 @@ async fn open(shared: &Shared) -> Result<(Events, Url), Failure> {
     let mut headers = HeaderMap::new();
     headers.insert(ACCEPT, HeaderValue::from_static(EVENTS));
     let ask = Ask { method: Method::GET, url: shared.client.url().clone(), headers, body: None };
-    let response = shared.client.send(&ask).await.map_err(|undelivered| undelivered.failure)?;
-    match body::open(&shared.client, response).await.map_err(|undelivered| undelivered.failure)? {
+    let response = shared.client.send(&ask).await.map_err(|undelivered| *undelivered.failure)?;
+    match body::open(&shared.client, response).await.map_err(|undelivered| *undelivered.failure)? {
         (Holds::Events, response) => {
             let at = response.url().clone();
             Ok((Events::of(response), at))
