@@ -83,7 +83,8 @@ impl Input {
 
     /// The line typed before this one.
     pub(super) fn back(&mut self) {
-        if let Some(line) = self.history.back(&self.text().to_owned()) {
+        let text = self.text().to_owned();
+        if let Some(line) = self.history.back(&text) {
             self.set(&line);
         }
     }

@@ -61,12 +61,12 @@ impl Painter {
         if above.is_empty() && rows.len() == self.rows.len() {
             for (y, (row, before)) in (0..).zip(rows.iter().zip(&self.rows)) {
                 if row != before {
-                    pen.to_row(y);
+                    pen.go_to_row(y);
                     pen.row(row);
                 }
             }
         } else {
-            pen.to_row(0);
+            pen.go_to_row(0);
             pen.put(ERASE_BELOW);
             for line in above {
                 pen.put(&line.written(paint));
@@ -81,7 +81,7 @@ impl Painter {
                 pen.row(row);
             }
         }
-        pen.to(place);
+        pen.go_to(place);
         self.rows = rows;
         self.cursor = place;
         match cursor {
@@ -108,7 +108,7 @@ impl Painter {
     /// Takes everything away; the cursor is where the rows began.
     pub(super) fn erase(&mut self) -> String {
         let mut out = String::new();
-        Pen { out: &mut out, at: self.cursor }.to_row(0);
+        Pen { out: &mut out, at: self.cursor }.go_to_row(0);
         *self = Self::default();
         out + ERASE_BELOW + SHOW
     }
@@ -133,7 +133,7 @@ impl Pen<'_> {
     }
 
     /// To the first column of a row that is there.
-    fn to_row(&mut self, y: u16) {
+    fn go_to_row(&mut self, y: u16) {
         self.put("\r");
         up_by(self.out, self.at.y.saturating_sub(y));
         if y > self.at.y {
@@ -142,8 +142,8 @@ impl Pen<'_> {
         self.at = Position::new(0, y);
     }
 
-    fn to(&mut self, place: Position) {
-        self.to_row(place.y);
+    fn go_to(&mut self, place: Position) {
+        self.go_to_row(place.y);
         if place.x > 0 {
             write!(self.out, "\u{1b}[{}C", place.x).unwrap_or(());
         }

@@ -285,7 +285,15 @@ impl Shell<'_> {
                     // Answered at once, so that it cannot be overtaken.
                     update(&mut self.state, event, now_unix_ms());
                 }
-                effect => match &self.session {
+                effect @ (Effect::Reload
+                | Effect::Reconnect(_)
+                | Effect::Decide(_)
+                | Effect::Trust(_)
+                | Effect::Use(..)
+                | Effect::Cancel(_)
+                | Effect::Switch(..)
+                | Effect::Approvals
+                | Effect::Remember(_)) => match &self.session {
                     None => self.early.push(effect),
                     Some(running) => {
                         let acting = Acting {

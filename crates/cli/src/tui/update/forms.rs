@@ -15,17 +15,15 @@ use crate::text::{Tone, visible};
 /// Takes a key for the form on the screen.
 pub(super) fn key(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
-    let key = match key.code {
-        KeyCode::Esc => return put_off(state).unwrap_or_default(),
-        KeyCode::Up | KeyCode::BackTab => FormKey::Move(Turn::Before),
-        KeyCode::Down | KeyCode::Tab => FormKey::Move(Turn::Next),
-        KeyCode::Char('p') if control => FormKey::Move(Turn::Before),
-        KeyCode::Char('n') if control => FormKey::Move(Turn::Next),
-        KeyCode::Left => FormKey::Side(Turn::Before),
-        KeyCode::Right => FormKey::Side(Turn::Next),
-        KeyCode::Backspace => FormKey::Erase,
-        KeyCode::Enter => FormKey::Enter,
-        KeyCode::Char(c) if !control => FormKey::Type(c),
+    let key = match (control, key.code) {
+        (_, KeyCode::Esc) => return put_off(state).unwrap_or_default(),
+        (_, KeyCode::Up | KeyCode::BackTab) | (true, KeyCode::Char('p')) => FormKey::Move(Turn::Before),
+        (_, KeyCode::Down | KeyCode::Tab) | (true, KeyCode::Char('n')) => FormKey::Move(Turn::Next),
+        (_, KeyCode::Left) => FormKey::Side(Turn::Before),
+        (_, KeyCode::Right) => FormKey::Side(Turn::Next),
+        (_, KeyCode::Backspace) => FormKey::Erase,
+        (_, KeyCode::Enter) => FormKey::Enter,
+        (false, KeyCode::Char(c)) => FormKey::Type(c),
         _ => return Vec::new(),
     };
     match state.forms.front_mut().and_then(|form| form.take(key)) {

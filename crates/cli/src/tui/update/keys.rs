@@ -141,7 +141,12 @@ fn help(state: &mut State, meaning: Meaning, now: u64) {
     let Some(help) = &mut state.help else { return };
     match meaning {
         Meaning::Back | Meaning::Enter | Meaning::Help => state.help = None,
-        meaning => help.scroll = scrolled(help.scroll, meaning, page, most),
+        Meaning::Up
+        | Meaning::Down
+        | Meaning::PageUp
+        | Meaning::PageDown
+        | Meaning::Turn(_)
+        | Meaning::Other => help.scroll = scrolled(help.scroll, meaning, page, most),
     }
 }
 
@@ -190,7 +195,13 @@ fn in_dialog(state: &mut State, meaning: Meaning, now: u64) -> Vec<Effect> {
         Some(Dialog::Offers { detail, scroll }) => {
             let next = match meaning {
                 Meaning::Back | Meaning::Enter => Dialog::Detail(detail),
-                meaning => Dialog::Offers { detail, scroll: scrolled(scroll, meaning, page, most) },
+                Meaning::Up
+                | Meaning::Down
+                | Meaning::PageUp
+                | Meaning::PageDown
+                | Meaning::Turn(_)
+                | Meaning::Help
+                | Meaning::Other => Dialog::Offers { detail, scroll: scrolled(scroll, meaning, page, most) },
             };
             (Some(next), Vec::new())
         }
