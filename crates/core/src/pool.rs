@@ -28,7 +28,7 @@ use task::{Command, Task};
 /// Lends connections that another connector opens. One per process: clone it for every session.
 ///
 /// An entry with `pool: "shared"` is connected once for all sessions that have it under the same name with the same
-/// fingerprint, and stays for [`Pool::LINGER`] after the last of them let it go. Every other connection belongs to one
+/// fingerprint, and stays for [`Pool::LINGER`] after the last of them ended while other sessions go on. Every other connection belongs to one
 /// session and ends with its lease.
 ///
 /// ```
@@ -51,7 +51,7 @@ struct Shared {
 }
 
 impl Pool {
-    /// How long a shared connection stays after the last session let it go.
+    /// How long a shared connection stays after the last session that had it ended.
     pub const LINGER: std::time::Duration = machine::LINGER;
 
     /// A pool over the connector that does the connecting.

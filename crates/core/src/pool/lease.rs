@@ -86,6 +86,10 @@ impl Link for Leased {
     }
 
     fn retire(self: Box<Self>, teardown: Teardown) -> BoxFuture<'static, ()> {
+        if teardown == Teardown::Renew {
+            // Said at once, and not when the running calls have ended: what opens in its place is asked for next.
+            self.back.commands.send(Command::Supersede(self.back.holder)).ok();
+        }
         self.end(teardown).boxed()
     }
 }

@@ -22,7 +22,7 @@ use crate::{
 };
 use entry::{Entry, Joining, Live, Opening, Waiter};
 
-/// How long a shared connection stays after the last session let it go.
+/// How long a shared connection stays after the last session that had it ended.
 pub(super) const LINGER: Duration = Duration::from_secs(30);
 
 /// The number of one lease, from the moment somebody asks for it. Never used twice.
@@ -37,7 +37,7 @@ pub(super) struct EntryId(pub(super) u64);
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Key {
     /// Nobody else can name it: no holder has the number of another.
-    Private(Holder),
+    Private(ServerName, Holder),
     /// Whoever has the same server under the same name.
     Shared(ServerName, Fingerprint),
 }
@@ -49,8 +49,14 @@ impl Key {
             Wire::Http(remote) | Wire::Sse(remote) => remote.pool,
         };
         match pool {
-            PoolMode::Session => Self::Private(holder),
+            PoolMode::Session => Self::Private(admitted.name().clone(), holder),
             PoolMode::Shared => Self::Shared(admitted.name().clone(), admitted.fingerprint()),
+        }
+    }
+
+    fn name(&self) -> &ServerName {
+        match self {
+            Self::Private(name, _) | Self::Shared(name, _) => name,
         }
     }
 }
@@ -224,8 +230,17 @@ impl<L> Machine<L> {
         }
     }
 
+    /// A holder wants another connection in place of the one it has: from now on nobody joins that one.
+    pub(super) fn supersede(&mut self, holder: Holder) {
+        let Some(id) = self.members.get(&holder).copied() else { return };
+        if let Some(Entry::Live(live)) = self.entries.get_mut(&id) {
+            close_to_others(&mut self.index, id, live);
+        }
+    }
+
     /// A lease ends; its own calls have ended already. The connection ends with its last lease, except for a shared one
-    /// that was let go in peace: that stays for [`LINGER`].
+    /// whose session left while others go on: that stays for [`LINGER`]. A word about the server (a verdict, an edit, a
+    /// removal) ends what nobody holds under its name as well.
     pub(super) fn release(&mut self, holder: Holder, teardown: Teardown, now: Duration) -> Vec<Effect<L>> {
         let mut effects = Vec::new();
         let mut waits_for = BTreeSet::new();
@@ -233,8 +248,9 @@ impl<L> Machine<L> {
             match self.entries.remove(&id) {
                 Some(Entry::Live(mut live)) => {
                     live.holders.remove(&holder);
+                    let name = live.key.name().clone();
                     if teardown == Teardown::Renew {
-                        self.close_to_others(id, &mut live);
+                        close_to_others(&mut self.index, id, &mut live);
                     }
                     if !live.holders.is_empty() {
                         self.entries.insert(id, Entry::Live(live));
@@ -244,6 +260,13 @@ impl<L> Machine<L> {
                     } else {
                         waits_for.insert(id);
                         self.close(id, live, teardown, &mut effects);
+                    }
+                    match teardown {
+                        Teardown::Verdict | Teardown::Drain | Teardown::Renew => {
+                            let of_name = |live: &Live<L>| *live.key.name() == name;
+                            waits_for.extend(self.close_idle(teardown, of_name, &mut effects));
+                        }
+                        Teardown::NeverLive | Teardown::Lost | Teardown::Exit => {}
                     }
                 }
                 Some(Entry::Closing) => {
@@ -293,7 +316,8 @@ impl<L> Machine<L> {
     /// Whatever is due by now is done.
     pub(super) fn due(&mut self, now: Duration) -> Vec<Effect<L>> {
         let mut effects = Vec::new();
-        self.close_idle(Teardown::Drain, |until| until <= now, &mut effects);
+        let is_due = |live: &Live<L>| live.idle_until.is_some_and(|until| until <= now);
+        self.close_idle(Teardown::Drain, is_due, &mut effects);
         let late: Vec<_> = self
             .entries
             .values()
@@ -408,11 +432,11 @@ impl<L> Machine<L> {
     fn close_idle(
         &mut self,
         teardown: Teardown,
-        is_due: impl Fn(Duration) -> bool,
+        concerns: impl Fn(&Live<L>) -> bool,
         effects: &mut Vec<Effect<L>>,
     ) -> Vec<EntryId> {
         let idle = |entry: &Entry<L>| match entry {
-            Entry::Live(live) => live.idle_until.is_some_and(&is_due),
+            Entry::Live(live) => live.idle_until.is_some() && concerns(live),
             Entry::Opening(_) | Entry::Aborting { .. } | Entry::Closing => false,
         };
         let ids: Vec<_> = self.entries.iter().filter(|(_, entry)| idle(entry)).map(|(id, _)| *id).collect();
@@ -424,18 +448,18 @@ impl<L> Machine<L> {
         ids
     }
 
-    /// Nobody joins it any more. Another connection may have taken its place in the index already.
-    fn close_to_others(&mut self, id: EntryId, live: &mut Live<L>) {
-        live.joining = Joining::Closed;
-        if self.index.get(&live.key) == Some(&id) {
-            self.index.remove(&live.key);
-        }
-    }
-
     fn close(&mut self, id: EntryId, mut live: Live<L>, teardown: Teardown, effects: &mut Vec<Effect<L>>) {
-        self.close_to_others(id, &mut live);
+        close_to_others(&mut self.index, id, &mut live);
         self.entries.insert(id, Entry::Closing);
         effects.push(Effect::Close { entry: id, link: live.link, teardown });
+    }
+}
+
+/// Nobody joins it any more. Another connection may have taken its place in the index already.
+fn close_to_others<L>(index: &mut BTreeMap<Key, EntryId>, id: EntryId, live: &mut Live<L>) {
+    live.joining = Joining::Closed;
+    if index.get(&live.key) == Some(&id) {
+        index.remove(&live.key);
     }
 }
 

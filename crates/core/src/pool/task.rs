@@ -25,6 +25,8 @@ pub(super) enum Command {
     Acquire(Box<Ask>),
     /// A holder does not want to wait any longer.
     Cancel(Holder),
+    /// A holder wants another connection in place of the one it has.
+    Supersede(Holder),
     /// A lease ends; `done` is answered when nothing is left that its holder must wait for.
     Release {
         holder: Holder,
@@ -121,6 +123,10 @@ impl Task {
                 self.machine.acquire(holder, admitted, now)
             }
             Command::Cancel(holder) => self.machine.cancel(holder),
+            Command::Supersede(holder) => {
+                self.machine.supersede(holder);
+                Vec::new()
+            }
             Command::Release { holder, teardown, done } => {
                 if let Some(seat) = self.seats.get_mut(&holder) {
                     seat.done = done;

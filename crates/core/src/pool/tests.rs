@@ -192,24 +192,74 @@ async fn one_session_s_refusal_takes_the_server_from_it_at_once_and_leaves_the_o
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_shared_connection_that_nobody_wants_waits_half_a_minute_for_the_next_one() {
-    let (world, [one, two]) = sharing().await;
-    one.wants(&[]).await;
-    tokio::time::advance(Pool::LINGER * 2).await;
-    two.wants(&[]).await;
+async fn a_shared_connection_whose_sessions_left_waits_half_a_minute_for_the_next_one() {
+    let (world, [one, two, three]) = sessions();
+    let shared = || [("a", spec(Wire::Stdio(process())))];
+    one.wants(&shared()).await;
+    three.wants(&[("b", spec(Wire::Stdio(stdio("x"))))]).await;
     idle().await;
+    world.answer("a", Ok(()));
+    world.answer("b", Ok(()));
+    one.until("connected").await;
+    idle().await;
+    world.log();
+    one.0.shutdown(Duration::from_secs(5)).await;
     tokio::time::advance(Pool::LINGER - Duration::from_millis(100)).await;
     idle().await;
-    one.wants(&[("a", spec(Wire::Stdio(process())))]).await;
-    one.until("connected").await;
-    one.wants(&[]).await;
-    idle().await;
+    two.wants(&shared()).await;
+    two.until("connected").await;
+    two.0.shutdown(Duration::from_secs(5)).await;
     tokio::time::advance(Pool::LINGER - Duration::from_millis(100)).await;
     idle().await;
     assert_eq!(world.log(), Vec::<String>::new());
     tokio::time::advance(Duration::from_millis(200)).await;
     idle().await;
     assert_eq!(world.log(), ["retire a Drain"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shared_connection_that_the_last_session_edits_removes_or_reconnects_ends_at_once() {
+    let edited = Stdio { args: vec!["y".to_owned()], ..process() };
+    for (next, log) in [
+        (Some(process()), ["retire a Renew", "open a"].as_slice()),
+        (Some(edited), &["retire a Drain", "open a"]),
+        (None, &["retire a Drain"]),
+    ] {
+        let (world, [one, two]) = sharing().await;
+        two.wants(&[]).await;
+        idle().await;
+        let same = next == Some(process());
+        let servers: Vec<_> = next.into_iter().map(|wire| ("a", spec(Wire::Stdio(wire)))).collect();
+        if same {
+            one.0.reconnect(&"a".into()).await.unwrap();
+        } else {
+            one.wants(&servers).await;
+        }
+        idle().await;
+        assert_eq!(world.log(), log);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_remote_connection_is_opened_anew_by_a_reconnect_while_its_calls_end_and_others_keep_it() {
+    let (world, [one, two]) = sessions();
+    for session in [&one, &two] {
+        session.wants(&[("a", spec(Wire::Http(remote())))]).await;
+    }
+    idle().await;
+    world.answer("a", Ok(()));
+    one.until("connected").await;
+    two.until("connected").await;
+    world.relist("a", "hang");
+    idle().await;
+    world.log();
+    let running = [one.calls("mcp__a__hang"), two.calls("mcp__a__hang")];
+    idle().await;
+    one.0.reconnect(&"a".into()).await.unwrap();
+    idle().await;
+    assert_eq!(world.log(), ["open a"]);
+    assert!(running.iter().all(|call| !call.is_finished()));
+    assert_eq!(two.tools(), ["mcp__a__hang"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -287,9 +337,6 @@ async fn the_end_of_one_session_leaves_the_other_and_the_end_of_both_ends_everyt
 #[tokio::test(start_paused = true)]
 async fn what_lingers_ends_with_the_last_session_that_is_dropped() {
     let (world, [one, two]) = sharing().await;
-    one.wants(&[]).await;
-    two.wants(&[]).await;
-    idle().await;
     drop((one, two));
     idle().await;
     assert_eq!(world.log(), ["retire a Exit"]);

@@ -114,13 +114,37 @@ async fn a_shared_process_that_is_killed_comes_back_once_for_both() {
 async fn a_shared_process_that_lingers_is_used_again_and_ends_with_the_program() {
     let pool = Pool::new(Arc::new(connector()));
     let (one, two) = (Session::over(&pool), Session::over(&pool));
-    let server = shared();
+    let (server, other) = (shared(), Server::scripted("plain"));
     one.wants(&server, "").await;
     let pid = one.pid().await;
-    one.0.begin_mcp_update().await.reinitialize_mcp_servers(IndexMap::new()).await.unwrap();
-    assert_eq!(one.connected(), None);
+    // A session that goes on, with another server of its own.
+    let three = Session::over(&pool);
+    three.wants(&other, "").await;
+    three.pid().await;
+    one.0.shutdown(Duration::from_secs(5)).await;
     two.wants(&server, "").await;
     assert_eq!(two.pid().await, pid);
     two.0.shutdown(Duration::from_secs(5)).await;
+    three.0.shutdown(Duration::from_secs(5)).await;
     assert!(server.processes().is_empty());
+}
+
+#[tokio::test]
+async fn a_shared_process_that_is_edited_removed_or_reconnected_is_gone_at_once() {
+    let pool = Pool::new(Arc::new(connector()));
+    let one = Session::over(&pool);
+    let mut server = shared();
+    one.wants(&server, "").await;
+    let first = one.pid().await;
+    one.0.reconnect(&"s".into()).await.unwrap();
+    until(SOON, || one.connected().and_then(|connected| connected.pid).is_some_and(|pid| pid != first)).await;
+    let second = one.pid().await;
+    assert_eq!(server.processes(), [second]);
+    server.env.insert("TOKEN".to_owned(), "two".to_owned());
+    one.wants(&server, "").await;
+    until(SOON, || one.connected().and_then(|connected| connected.pid).is_some_and(|pid| pid != second))
+        .await;
+    assert_eq!(server.processes().len(), 1);
+    one.0.begin_mcp_update().await.reinitialize_mcp_servers(IndexMap::new()).await.unwrap();
+    server.is_gone_within(Duration::from_secs(5)).await;
 }

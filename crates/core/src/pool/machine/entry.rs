@@ -109,11 +109,12 @@ impl Waiter {
 }
 
 impl<L> Live<L> {
-    /// Whether it stays for a while after the last lease ended so.
+    /// Whether it stays for a while after the last lease ended so: only where a session left, and said nothing about
+    /// the server.
     pub(super) fn lingers_after(&self, teardown: Teardown) -> bool {
         match (&self.key, self.joining) {
-            (Key::Shared(..), Joining::Open) => teardown == Teardown::Drain,
-            (Key::Shared(..), Joining::Closed) | (Key::Private(_), _) => false,
+            (Key::Shared(..), Joining::Open) => teardown == Teardown::Exit,
+            (Key::Shared(..), Joining::Closed) | (Key::Private(..), _) => false,
         }
     }
 

@@ -251,44 +251,73 @@ fn a_private_connection_ends_with_its_lease_whatever_the_cause() {
     }
 }
 
-#[test]
-fn a_shared_connection_stays_for_a_while_after_it_was_let_go_in_peace() {
-    let mut bench = Bench::new();
-    let one = bench.shared();
+/// The lease of a session that goes on, on a connection of its own; entry 1.
+fn bystander(bench: &mut Bench) {
+    bench.acquire(proof("b", "x", PoolMode::Session, 30_000));
     bench.open(1);
     bench.said();
-    bench.release(one, Teardown::Drain);
-    assert_eq!(bench.said(), ["released 1"]);
-    assert_eq!(bench.machine.next_due(), Some(LINGER));
-    bench.pass(LINGER - Duration::from_millis(1));
-    assert_eq!(bench.said(), Vec::<String>::new());
-    let two = bench.shared();
-    assert_eq!(bench.said(), ["grant 1 to 2, kept"]);
-    bench.pass(LINGER);
-    bench.release(two, Teardown::Drain);
-    bench.pass(LINGER);
-    assert_eq!(bench.said(), ["released 2", "close 1 Drain"]);
-    // Its end has begun, so nobody gets it any more.
-    bench.shared();
-    assert_eq!(bench.said(), ["open 2 for 3"]);
 }
 
 #[test]
-fn whoever_asks_for_a_new_connection_gets_one_and_the_others_keep_the_old_one_to_its_end() {
+fn a_shared_connection_stays_for_a_while_after_its_last_session_left_others_to_go_on() {
+    let mut bench = Bench::new();
+    bystander(&mut bench);
+    let two = bench.shared();
+    bench.open(2);
+    bench.said();
+    bench.release(two, Teardown::Exit);
+    assert_eq!(bench.said(), ["released 2"]);
+    assert_eq!(bench.machine.next_due(), Some(LINGER));
+    bench.pass(LINGER - Duration::from_millis(1));
+    assert_eq!(bench.said(), Vec::<String>::new());
+    let three = bench.shared();
+    assert_eq!(bench.said(), ["grant 2 to 3, kept"]);
+    bench.pass(LINGER);
+    bench.release(three, Teardown::Exit);
+    bench.pass(LINGER);
+    assert_eq!(bench.said(), ["released 3", "close 2 Drain"]);
+    // Its end has begun, so nobody gets it any more.
+    bench.shared();
+    assert_eq!(bench.said(), ["open 3 for 4"]);
+}
+
+#[test]
+fn an_edit_a_removal_and_a_verdict_end_what_nobody_else_holds_at_once_and_what_lingers_under_the_name() {
+    for teardown in [Teardown::Drain, Teardown::Renew, Teardown::Verdict] {
+        let mut bench = Bench::new();
+        bystander(&mut bench);
+        let two = bench.shared();
+        bench.open(2);
+        let three = bench.acquire(proof("a", "y", PoolMode::Shared, 30_000));
+        bench.open(3);
+        bench.release(two, Teardown::Exit);
+        bench.said();
+        bench.release(three, teardown);
+        assert_eq!(bench.said(), [format!("close 3 {teardown:?}"), format!("close 2 {teardown:?}")]);
+        bench.gone(3);
+        bench.gone(2);
+        assert_eq!(bench.said(), ["released 3"]);
+        assert_eq!(bench.machine.next_due(), None);
+    }
+}
+
+#[test]
+fn what_is_replaced_is_joined_by_nobody_and_stays_with_those_who_hold_it() {
     let mut bench = Bench::new();
     let (one, two) = (bench.shared(), bench.shared());
     bench.open(1);
     bench.said();
-    bench.release(one, Teardown::Renew);
+    bench.machine.supersede(one);
     bench.shared();
+    assert_eq!(bench.said(), ["open 2 for 3"]);
     bench.open(2);
-    assert_eq!(bench.said(), ["released 1", "open 2 for 3", "grant 2 to 3, spent"]);
-    bench.release(two, Teardown::Drain);
-    assert_eq!(bench.said(), ["close 1 Drain"]);
-    // The end of the old one leaves the new one where it was.
-    bench.gone(1);
+    bench.release(one, Teardown::Renew);
+    bench.said();
+    // The one that took its place keeps it when the old one ends.
+    bench.release(two, Teardown::Exit);
+    assert_eq!(bench.said(), ["close 1 Exit"]);
     bench.shared();
-    assert_eq!(bench.said(), ["released 2", "grant 2 to 4, kept"]);
+    assert_eq!(bench.said(), ["grant 2 to 4, kept"]);
 }
 
 #[test]
@@ -327,12 +356,13 @@ fn a_broken_connection_is_told_to_all_who_hold_it_and_never_lent_again() {
 #[test]
 fn an_idle_connection_that_breaks_is_ended_and_not_lent() {
     let mut bench = Bench::new();
-    let one = bench.shared();
-    bench.open(1);
-    bench.release(one, Teardown::Drain);
+    bystander(&mut bench);
+    let two = bench.shared();
+    bench.open(2);
+    bench.release(two, Teardown::Exit);
     bench.said();
-    bench.lose(1);
-    assert_eq!(bench.said(), ["close 1 Lost"]);
+    bench.lose(2);
+    assert_eq!(bench.said(), ["close 2 Lost"]);
     assert_eq!(bench.machine.next_due(), None);
 }
 
@@ -374,7 +404,7 @@ fn the_end_of_the_last_session_ends_what_lingers_and_waits_for_it() {
     let (one, two) = (bench.shared(), bench.private());
     bench.open(1);
     bench.open(2);
-    bench.release(one, Teardown::Drain);
+    bench.release(one, Teardown::Exit);
     bench.said();
     bench.release(two, Teardown::Exit);
     assert_eq!(bench.said(), ["close 2 Exit", "close 1 Exit"]);

@@ -22,7 +22,7 @@ fn step() -> impl Strategy<Value = Step> {
         3 => Just(Teardown::Drain),
         2 => Just(Teardown::Verdict),
         1 => Just(Teardown::Renew),
-        1 => Just(Teardown::Exit),
+        3 => Just(Teardown::Exit),
         1 => Just(Teardown::NeverLive),
     ];
     let kind = prop_oneof![Just(FailureKind::Exited), Just(FailureKind::HandshakeTimeout)];
@@ -123,6 +123,9 @@ impl World {
                     self.leaving.insert(holder);
                     let teardown = if self.bereft.contains(&holder) { Teardown::Lost } else { teardown };
                     self.renewed.extend(entry.filter(|_| teardown == Teardown::Renew));
+                    if teardown == Teardown::Renew {
+                        self.machine.supersede(holder);
+                    }
                     self.machine.release(holder, teardown, self.now)
                 }
                 None => Vec::new(),
@@ -208,6 +211,10 @@ impl World {
         for id in &self.live {
             let held = self.held.values().any(|held| held == id);
             let is_private = self.wants[&self.opened_for[id]] == 0;
+            assert!(
+                held || !self.renewed.contains(id),
+                "a renewed connection without a lease is still there"
+            );
             assert!(held || !is_private, "a private connection without a lease is still there");
         }
         if let Some(due) = self.machine.next_due() {
