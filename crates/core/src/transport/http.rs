@@ -29,7 +29,7 @@ use rmcp::{
     transport::Transport,
 };
 use serde_json::Value;
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, time::timeout};
 
 use self::{client::HttpClient, session::Session};
 use super::{remote::RemoteEnd, undelivered::Undelivered};
@@ -37,6 +37,11 @@ use crate::failure::{Failure, FailureKind};
 
 /// So many messages may wait to be read; a server that sends more is not read from meanwhile.
 const WAITING: usize = 64;
+
+/// An exchange that nobody waits for is closed when the server took the word of it, and after this long in any case.
+const TELLING: Duration = Duration::from_secs(1);
+/// What has no answer is taken within this time, or not sent: nobody waits for it, and its connection is wanted back.
+const NOTICE: Duration = Duration::from_secs(10);
 
 /// The messages' end of a connection.
 #[derive(Debug)]
@@ -59,6 +64,14 @@ pub(crate) fn connect(client: HttpClient, limit: Duration) -> (HttpTransport, Re
 pub(crate) fn use_our_cryptography() {
     // An error says that it was chosen before.
     rustls::crypto::ring::default_provider().install_default().ok();
+}
+
+/// Sends what has no answer, for as long as that is worth it.
+async fn noticed<T>(sent: impl Future<Output = Result<T, Undelivered>>) -> Result<T, Undelivered> {
+    timeout(NOTICE, sent).await.unwrap_or_else(|_| {
+        let why = format!("the server did not take a message within {} s", NOTICE.as_secs());
+        Err(Undelivered::request(Failure::new(FailureKind::StreamClosed, why)))
+    })
 }
 
 /// What a message asks of this transport.
@@ -123,8 +136,13 @@ impl Transport<RoleClient> for HttpTransport {
                     outcome
                 }
                 Outgoing::Cancellation(id) => {
-                    exchange::cancellation(&session, &message).await;
+                    let mut told = std::pin::pin!(exchange::cancellation(&session, &message));
+                    // A server that does not take the word is told by the end of the exchange.
+                    let in_time = timeout(TELLING, &mut told).await;
                     session.cancel(&id);
+                    if in_time.is_err() {
+                        told.await;
+                    }
                     Ok(())
                 }
                 Outgoing::Other => exchange::other(&session, &message).await,

@@ -1,6 +1,8 @@
 //! What becomes of a call over HTTP.
 
-use qwen_core::{CallError, Progress};
+use std::time::Duration;
+
+use qwen_core::{CallError, CallLimits, Progress};
 use serde_json::json;
 use tokio::sync::mpsc;
 
@@ -60,6 +62,25 @@ async fn a_call_that_is_not_answered_says_why_and_costs_nobody_else_anything() {
     assert_eq!(call(&caller, json!(7)).await.unwrap()["echo"], 7);
     assert_eq!(server.times("POST tools/call"), 7);
     assert_eq!(server.times("POST initialize"), 1);
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_take_the_word_of_a_cancel_loses_the_exchange_all_the_same() {
+    let server = Server::start(|request: &Request| match request.method() {
+        "tools/call" => events([Step::Hang]),
+        "notifications/cancelled" => vec![Step::Hang],
+        _ => plain(request),
+    })
+    .await;
+    let opened = Target::new(server.url()).open().await.unwrap();
+    let limits = CallLimits { total: Duration::from_millis(300), ..limits() };
+    let outcome = opened.caller().call_tool("echo".to_owned(), None, limits).await;
+    assert_eq!(outcome, Err(CallError::TimedOut(Duration::from_millis(300))));
+    until(Duration::from_secs(4), || server.dropped().contains(&"POST tools/call".to_owned())).await;
+    assert_eq!(server.times("POST notifications/cancelled"), 1);
+    // The word itself is not waited for without end either.
+    let word = "POST notifications/cancelled".to_owned();
+    until(Duration::from_secs(20), || server.dropped().contains(&word)).await;
 }
 
 #[tokio::test]

@@ -105,10 +105,12 @@ pub(super) async fn cancellation(session: &Arc<Session>, message: &Value) {
     }
 }
 
-/// Sends what has no answer. Only the message that completes the handshake can fail.
+/// Sends what has no answer. Only the message that completes the handshake can fail; whoever shakes hands bounds it.
 pub(super) async fn other(session: &Arc<Session>, message: &Value) -> Result<(), Undelivered> {
     let completes = is(message, "notifications/initialized");
-    let sent = post(session, message, &session.now().agreement).await;
+    let agreement = session.now().agreement;
+    let sent = post(session, message, &agreement);
+    let sent = if completes { sent.await } else { super::noticed(sent).await };
     match sent {
         Ok(_) => {
             if completes {

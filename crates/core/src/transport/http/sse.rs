@@ -3,8 +3,9 @@
 //! call, and never opens a lost stream again: a new stream is a new session.
 
 use std::{
+    collections::HashMap,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -18,6 +19,7 @@ use http::{
 };
 use rmcp::{
     RoleClient,
+    model::RequestId,
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
     transport::Transport,
 };
@@ -29,11 +31,12 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use super::{
-    WAITING,
+    Outgoing, TELLING, WAITING,
     body::{self, Holds},
     client::{Ask, HttpClient},
     events::{Cut, Event, Events},
     headers::{EVENTS, JSON},
+    noticed,
     redirect::origin,
 };
 use crate::{
@@ -64,6 +67,8 @@ struct Shared {
     endpoint: watch::Sender<Option<Url>>,
     /// Whether the server ever took a message: one that does not know us from then on forgot us.
     accepted: AtomicBool,
+    /// The requests that are being posted.
+    posting: Mutex<HashMap<RequestId, CancellationToken>>,
     inbound: mpsc::Sender<RxJsonRpcMessage<RoleClient>>,
 }
 
@@ -76,6 +81,7 @@ pub(crate) fn connect(client: HttpClient) -> (SseTransport, RemoteEnd) {
         lost: watch::Sender::new(None),
         endpoint: watch::Sender::new(None),
         accepted: AtomicBool::new(false),
+        posting: Mutex::default(),
         inbound: sender,
     });
     // The stream is the session: closing it is the whole goodbye.
@@ -101,12 +107,40 @@ impl Transport<RoleClient> for SseTransport {
     ) -> impl Future<Output = Result<(), Undelivered>> + Send + 'static {
         let shared = Arc::clone(&self.shared);
         let message = serde_json::to_vec(&item);
+        let outgoing = Outgoing::of(&item);
+        // Entered here and not in the future, so that a cancellation that follows finds it.
+        let stopped = match &outgoing {
+            Outgoing::Request(id) => shared.begin(id),
+            Outgoing::Cancellation(_) | Outgoing::Other => shared.stop.clone(),
+        };
         async move {
             let message = message.map_err(|error| {
                 let why = format!("the message cannot be written as JSON: {error}");
                 Undelivered::request(Failure::new(FailureKind::StreamClosed, why))
             })?;
-            let posted = post(&shared, Bytes::from(message)).await;
+            let posting = post(&shared, Bytes::from(message));
+            let posted = match outgoing {
+                Outgoing::Request(id) => {
+                    let posted = tokio::select! {
+                        biased;
+                        () = stopped.cancelled() => Ok(()),
+                        posted = posting => posted,
+                    };
+                    shared.cancel(&id);
+                    posted
+                }
+                Outgoing::Cancellation(id) => {
+                    let mut told = std::pin::pin!(noticed(posting));
+                    // A server that does not take the word is told by the end of the exchange.
+                    let in_time = timeout(TELLING, &mut told).await;
+                    shared.cancel(&id);
+                    match in_time {
+                        Ok(told) => told,
+                        Err(_) => told.await,
+                    }
+                }
+                Outgoing::Other => noticed(posting).await,
+            };
             if let Err(Undelivered { failure, ends: Ends::Connection, .. }) = &posted {
                 shared.lose(failure);
             }
@@ -129,6 +163,20 @@ impl Transport<RoleClient> for SseTransport {
 }
 
 impl Shared {
+    /// Enters a request that is posted; the token is cancelled when nobody waits for it any more.
+    fn begin(&self, id: &RequestId) -> CancellationToken {
+        let token = self.stop.child_token();
+        self.posting.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), token.clone());
+        token
+    }
+
+    /// Closes the exchange of a request, where it is still posted.
+    fn cancel(&self, id: &RequestId) {
+        if let Some(token) = self.posting.lock().unwrap_or_else(PoisonError::into_inner).remove(id) {
+            token.cancel();
+        }
+    }
+
     /// The connection is of no use any more. The first reason counts.
     fn lose(&self, failure: &Failure) {
         self.lost.send_if_modified(|lost| {
