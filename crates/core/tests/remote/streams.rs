@@ -63,6 +63,21 @@ async fn a_server_that_offers_no_stream_is_asked_once_and_stays_connected() {
 }
 
 #[tokio::test]
+async fn changes_are_heard_again_after_a_stream_could_not_be_opened_again_for_a_while() {
+    let server =
+        Server::start(|request: &Request| match (request.verb.as_str(), request.method(), request.nth) {
+            ("GET", _, 1) => events([chunk(": here\n\n"), end()]),
+            ("GET", _, 2) => status(409),
+            ("GET", ..) => events([event(&changed()), Step::Hang]),
+            (_, "tools/list", 2..) => json(200, &answer(request, tools(&["echo", "new"]))),
+            _ => plain(request),
+        })
+        .await;
+    let mut opened = Target::new(server.url()).open().await.unwrap();
+    assert_eq!(opened.relisted().await, ["echo", "new"]);
+}
+
+#[tokio::test]
 async fn a_stream_that_wants_credentials_means_that_the_server_does() {
     let server = Server::start(|request: &Request| match request.verb.as_str() {
         "GET" => [vec![Step::Wait("refuse")], status(401)].concat(),

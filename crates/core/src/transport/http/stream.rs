@@ -23,7 +23,16 @@ use crate::{
     },
 };
 
+/// What is known of the server before a stream is asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Before {
+    Unknown,
+    /// It gave one before.
+    Offered,
+}
+
 /// How one stream ended.
+#[derive(PartialEq, Eq, Debug)]
 enum End {
     /// In good order, or it may be there the next time.
     Again(Option<Duration>),
@@ -39,10 +48,10 @@ enum End {
 pub(super) async fn listen(session: &Arc<Session>) {
     let mut reopen = Reopen::default();
     let mut place = None;
-    let mut opened = false;
+    let mut before = Before::Unknown;
     loop {
         let began = Instant::now();
-        let hint = match once(session, &mut place, &mut opened).await {
+        let hint = match once(session, &mut place, &mut before).await {
             End::None => return,
             End::Refused => return check(session).await,
             End::Again(hint) => hint,
@@ -55,7 +64,7 @@ pub(super) async fn listen(session: &Arc<Session>) {
     }
 }
 
-async fn once(session: &Arc<Session>, place: &mut Option<String>, opened: &mut bool) -> End {
+async fn once(session: &Arc<Session>, place: &mut Option<String>, before: &mut Before) -> End {
     let ask = Ask {
         method: Method::GET,
         url: session.client.url().clone(),
@@ -69,9 +78,9 @@ async fn once(session: &Arc<Session>, place: &mut Option<String>, opened: &mut b
     let mut events = match answer {
         Ok((Holds::Events, response)) => Events::of(response),
         Ok((Holds::Json | Holds::Nothing, _)) => return End::None,
-        Err(refused) => return refused_stream(session, &refused, *opened),
+        Err(refused) => return refused_stream(session, &refused, *before),
     };
-    *opened = true;
+    *before = Before::Offered;
     loop {
         let next = events.next().await;
         if let Some(id) = events.last_id() {
@@ -85,18 +94,54 @@ async fn once(session: &Arc<Session>, place: &mut Option<String>, opened: &mut b
     }
 }
 
-fn refused_stream(session: &Session, refused: &Undelivered, opened: bool) -> End {
-    match (&refused.failure.kind, refused.ends) {
-        (_, Ends::Connection) => {
-            session.lose(&refused.failure);
-            End::None
-        }
-        (FailureKind::Unavailable { retry_after }, Ends::Request) if refused.status != Some(429) => {
-            End::Again(*retry_after)
-        }
+fn refused_stream(session: &Session, refused: &Undelivered, before: Before) -> End {
+    if refused.ends == Ends::Connection {
+        session.lose(&refused.failure);
+        return End::None;
+    }
+    let hint =
+        if let FailureKind::Unavailable { retry_after } = refused.failure.kind { retry_after } else { None };
+    end(refused.status, hint, before)
+}
+
+/// What a refusal means for the stream. Once a server offered it, only a clear no ends it for good.
+fn end(status: Option<u16>, hint: Option<Duration>, before: Before) -> End {
+    match (status, before) {
         // It broke before there was an answer.
-        (FailureKind::Network, Ends::Request) => End::Broken(None),
-        (_, Ends::Request) if opened => End::Refused,
-        (_, Ends::Request) => End::None,
+        (None, _) => End::Broken(None),
+        (Some(404 | 405 | 501), Before::Offered) => End::Refused,
+        (Some(408 | 409 | 425 | 429 | 500..), Before::Offered) => End::Again(hint),
+        // The session may be the reason.
+        (Some(_), Before::Offered) => End::Broken(hint),
+        (Some(501), Before::Unknown) => End::None,
+        (Some(408 | 425 | 500..), Before::Unknown) => End::Again(hint),
+        (Some(_), Before::Unknown) => End::None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_that_was_offered_once_ends_for_good_only_by_a_clear_no() {
+        use Before::{Offered, Unknown};
+        let hint = Some(Duration::from_secs(5));
+        for (status, unknown, offered) in [
+            (None, End::Broken(None), End::Broken(None)),
+            (Some(400), End::None, End::Broken(hint)),
+            (Some(403), End::None, End::Broken(hint)),
+            (Some(404), End::None, End::Refused),
+            (Some(405), End::None, End::Refused),
+            (Some(408), End::Again(hint), End::Again(hint)),
+            (Some(409), End::None, End::Again(hint)),
+            (Some(429), End::None, End::Again(hint)),
+            (Some(500), End::Again(hint), End::Again(hint)),
+            (Some(501), End::None, End::Refused),
+            (Some(503), End::Again(hint), End::Again(hint)),
+        ] {
+            assert_eq!(end(status, hint, Unknown), unknown, "{status:?}");
+            assert_eq!(end(status, hint, Offered), offered, "{status:?}");
+        }
     }
 }
