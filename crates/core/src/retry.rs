@@ -16,7 +16,7 @@ const CEILING: Duration = Duration::from_secs(60);
 /// The longest time before the first retry.
 const FIRST: Duration = Duration::from_secs(1);
 /// A server that asks us to stay away longer than this is asked again all the same.
-const LONGEST_HINT: Duration = Duration::from_secs(600);
+pub(crate) const LONGEST_HINT: Duration = Duration::from_secs(600);
 /// A connection that lived this long starts the back-off afresh.
 const HEALTHY: Duration = Duration::from_secs(60);
 /// A connection that ended sooner than this after its handshake is a short life.

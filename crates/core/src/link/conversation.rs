@@ -132,7 +132,7 @@ impl Conversation {
         let shaken = timeout_at(deadline, shaking).await;
         let mut agreed = match shaken {
             Ok(Ok(agreed)) => agreed,
-            Ok(Err(NoAgreement::Failed(failure))) => return Err(failure),
+            Ok(Err(NoAgreement::Failed(failure))) => return Err(self.in_context(failure)),
             Ok(Err(NoAgreement::Gone(why))) => return Err(self.reason(why).await),
             Err(_) => {
                 return Err(Failure::new(
@@ -147,8 +147,22 @@ impl Conversation {
             Err(NoList::Late) => {
                 Err(Failure::new(FailureKind::Listing, format!("no answer to tools/list within {limit} ms")))
             }
-            Err(NoList::Unanswered(failure)) => Err(failure),
+            Err(NoList::Unanswered(failure)) => Err(self.in_context(failure)),
             Err(NoList::Gone(why)) => Err(self.reason(why).await),
+        }
+    }
+
+    /// What shook hands is an MCP endpoint: an answer that would say otherwise is a moment's weakness and worth another try.
+    fn in_context(&self, failure: Failure) -> Failure {
+        let shook_hands = self.shook_hands.load(Ordering::Relaxed);
+        match failure.kind {
+            FailureKind::WrongEndpoint { .. } | FailureKind::InvalidHandshake if shook_hands => {
+                // The question after the URL is answered.
+                let what = failure.message.split("; is its URL").next().unwrap_or_default();
+                let message = format!("{what}, after its handshake");
+                Failure { kind: FailureKind::Unavailable { retry_after: None }, message, ..failure }
+            }
+            _ => failure,
         }
     }
 

@@ -174,7 +174,7 @@ fn no_agreement(error: AskError) -> NoAgreement {
     match error {
         AskError::Gone(why) => NoAgreement::Gone(why),
         AskError::Unanswered { failure, .. } => NoAgreement::Failed(failure),
-        AskError::Refused { code, text, data, status } => {
+        AskError::Refused { code, text, data, beside } => {
             // It was masked where it came in.
             let supported = strings(data.as_ref().and_then(|data| data.get("supported")), &Said::default());
             let speaks = if supported.is_empty() {
@@ -184,8 +184,12 @@ fn no_agreement(error: AskError) -> NoAgreement {
             };
             let message =
                 format!("the server refused initialize: error {code}: {}{speaks}", said::cause(&text));
-            match status {
-                Some(_) => NoAgreement::Failed(Failure::new(FailureKind::WrongEndpoint { status }, message)),
+            match beside.map(|beside| beside.failure) {
+                // The protocol's own words say more than the status, which decides what a retry can mend.
+                Some(Failure { kind: kind @ FailureKind::WrongEndpoint { .. }, .. }) => {
+                    NoAgreement::Failed(Failure::new(kind, message))
+                }
+                Some(failure) => NoAgreement::Failed(failure),
                 None => invalid(message),
             }
         }
@@ -272,7 +276,7 @@ mod tests {
             code: -32602,
             text: "unsupported".to_owned(),
             data: Some(json!({"supported": ["2030-01-01"]})),
-            status: None,
+            beside: None,
         };
         let NoAgreement::Failed(failure) = no_agreement(error) else { panic!() };
         assert!(failure.message.contains("the server speaks 2030-01-01, we speak 2024-11-05"), "{failure}");

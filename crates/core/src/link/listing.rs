@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout_at};
 use super::{
     handshake::{Offer, Offers},
     items::{self, Sorted},
-    peer::{Abandoned, AskError, Asker},
+    peer::{Abandoned, AskError, Asker, Beside},
     tap::Lists,
 };
 use crate::{
@@ -189,6 +189,7 @@ async fn pages(asker: &Asker, method: &str, key: &str) -> Walked {
             AskError::Gone(why) => Stopped::Gone(why),
             AskError::Unanswered { failure, .. } => Stopped::Unanswered(failure),
             refused if refused.is_unknown_method() && walk.pages == 0 => Stopped::NotOffered,
+            AskError::Refused { beside: Some(Beside { failure, .. }), .. } => Stopped::Unanswered(failure),
             refused @ AskError::Refused { .. } => Stopped::Failed(format!("{method}: {refused}")),
         })?;
         match walk.take(page).map_err(Stopped::Failed)? {

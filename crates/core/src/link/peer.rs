@@ -26,12 +26,19 @@ const TELL: Duration = Duration::from_secs(1);
 /// Why a question has no answer.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum AskError {
-    /// The server answered with an error, over HTTP perhaps with a status that says the same. Text and data are masked.
-    Refused { code: i64, text: String, data: Option<Value>, status: Option<u16> },
+    /// The server answered with an error. Text and data are masked.
+    Refused { code: i64, text: String, data: Option<Value>, beside: Option<Beside> },
     /// There was an answer, but none in the protocol's own way. The connection may be as good as before.
     Unanswered { failure: Failure, status: Option<u16> },
     /// The connection is gone, or the message could not be written.
     Gone(String),
+}
+
+/// The HTTP status that came with a protocol error, and what it means by itself.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Beside {
+    pub(super) status: Option<u16>,
+    pub(super) failure: Failure,
 }
 
 impl AskError {
@@ -45,7 +52,8 @@ impl AskError {
     /// The HTTP status of the answer, where it was no success.
     pub(super) fn status(&self) -> Option<u16> {
         match self {
-            Self::Refused { status, .. } | Self::Unanswered { status, .. } => *status,
+            Self::Refused { beside, .. } => beside.as_ref().and_then(|beside| beside.status),
+            Self::Unanswered { status, .. } => *status,
             Self::Gone(_) => None,
         }
     }
@@ -195,7 +203,7 @@ fn gone() -> AskError {
 fn ask_error(error: ServiceError, said: &Said) -> AskError {
     if let ServiceError::McpError(ErrorData { code, message, data, .. }) = error {
         let data = data.map(|data| said.value(data));
-        return AskError::Refused { code: code.0.into(), text: said.answer(&message), data, status: None };
+        return AskError::Refused { code: code.0.into(), text: said.answer(&message), data, beside: None };
     }
     let ServiceError::TransportSend(error) = error else { return AskError::Gone(error.to_string()) };
     match error.error.downcast::<Undelivered>() {
@@ -211,7 +219,7 @@ fn not_delivered(undelivered: Undelivered) -> AskError {
         (Ends::Connection, _) => AskError::Gone(failure.message),
         (Ends::Request, Some(refusal)) => {
             let Refusal { code, text, data } = *refusal;
-            AskError::Refused { code, text, data, status }
+            AskError::Refused { code, text, data, beside: Some(Beside { status, failure: *failure }) }
         }
         (Ends::Request, None) => AskError::Unanswered { failure: *failure, status },
     }

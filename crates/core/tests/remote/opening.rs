@@ -73,6 +73,7 @@ async fn each_way_to_fail_has_its_kind_and_its_words() {
     let there = |status: u16, to: &str| with_headers(status, &format!("Location: {to}\r\n"), "");
     let busy = |retry_after| FailureKind::Unavailable { retry_after };
     let silent = FailureKind::StreamClosed;
+    let nonsense = FailureKind::InvalidHandshake;
     let cases: Vec<(Reply, FailureKind, &str)> = vec![
         (status(401), FailureKind::NeedsAuth { challenge: None }, "401 Unauthorized: it wants credentials"),
         (
@@ -89,17 +90,19 @@ async fn each_way_to_fail_has_its_kind_and_its_words() {
             "asks to wait 30 s",
         ),
         (status(500), busy(None), "500 Internal Server Error"),
+        (status(501), wrong(Some(501)), "501 Not Implemented"),
         (status(503), busy(None), "503 Service Unavailable"),
         (text("text/html", "<html>"), wrong(None), "answered text/html; is its URL"),
-        (text("application/json", ""), silent.clone(), "an empty body"),
-        (text("application/json", "{half"), silent.clone(), "no JSON-RPC message"),
+        (text("application/json", ""), nonsense.clone(), "an empty body"),
+        (text("application/json", "{\"hello\":1}"), nonsense.clone(), "no JSON-RPC message"),
+        (text("application/json", "{half"), nonsense.clone(), "no JSON-RPC message"),
         (
             text("application/json", "{\"jsonrpc\":\"2.0\",\"method\":\"x\"}"),
-            silent.clone(),
+            nonsense.clone(),
             "no response to the request",
         ),
-        (status(202), silent.clone(), "answered 202 and sent no response"),
-        (events([end()]), silent.clone(), "ended its answer before the response came"),
+        (status(202), nonsense.clone(), "answered 202 and sent no response"),
+        (events([end()]), silent, "ended its answer before the response came"),
         (there(307, "http://127.0.0.1:1/mcp"), wrong(Some(307)), "another origin, http://127.0.0.1:1;"),
         (there(302, "/other"), wrong(Some(302)), "a POST with 302"),
         (there(308, "/mcp"), wrong(Some(308)), "more than 3 times"),
@@ -209,6 +212,110 @@ async fn a_header_that_the_server_repeats_is_shown_nowhere() {
             }
         }
     }
+}
+
+#[tokio::test]
+async fn a_status_decides_what_is_tried_again_whatever_stands_in_the_body() {
+    let busy = || FailureKind::Unavailable { retry_after: Some(Duration::from_secs(7)) };
+    for (code, at_first, later) in [
+        (
+            400,
+            FailureKind::WrongEndpoint { status: Some(400) },
+            FailureKind::Unavailable { retry_after: None },
+        ),
+        (403, FailureKind::Forbidden, FailureKind::Forbidden),
+        (429, busy(), busy()),
+        (503, busy(), busy()),
+    ] {
+        for (at, kind) in [("initialize", at_first), ("tools/list", later)] {
+            for protocol in [true, false] {
+                let server = Server::start(move |request: &Request| match request.method() {
+                    method if method == at => {
+                        let body = match protocol {
+                            true => refusal(request, -32000, "no seat"),
+                            false => json!({"error": "no seat"}),
+                        };
+                        let head = "Content-Type: application/json\r\nRetry-After: 7\r\n";
+                        with_headers(code, head, &body.to_string())
+                    }
+                    _ => plain(request),
+                })
+                .await;
+                let failure = Target::new(server.url()).open().await.err().unwrap();
+                assert_eq!(failure.kind, kind, "{code} {at} {protocol}: {failure}");
+                assert!(failure.message.contains("no seat"), "{code} {at}: {failure}");
+                assert!(!failure.message.contains("32603"), "{code} {at}: {failure}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_shook_hands_is_an_endpoint_and_is_tried_again() {
+    for at in ["notifications/initialized", "tools/list"] {
+        for reply in [status(404), with_headers(200, "Content-Type: application/json\r\n", "{}")] {
+            let is_taken = at.starts_with("notifications/") && reply != status(404);
+            let server = Server::start(move |request: &Request| match request.method() {
+                "initialize" => initialized(request, None),
+                method if method == at => reply.clone(),
+                _ => plain(request),
+            })
+            .await;
+            match Target::new(server.url()).open().await {
+                Ok(_) => assert!(is_taken),
+                Err(failure) => {
+                    assert!(!is_taken && failure.kind.is_retried(), "{failure:?}");
+                    assert!(failure.message.ends_with("after its handshake"), "{failure}");
+                    assert!(!failure.message.contains("URL"), "{failure}");
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn whatever_a_success_says_to_a_message_without_an_answer_it_was_taken() {
+    for kind in ["text/html", "text/plain", "application/json"] {
+        let server = Server::start(move |request: &Request| match request.method() {
+            "notifications/initialized" => with_headers(200, &format!("Content-Type: {kind}\r\n"), "ok"),
+            _ => plain(request),
+        })
+        .await;
+        assert_eq!(Target::new(server.url()).open().await.unwrap().tools(), ["echo"], "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn all_challenges_are_read() {
+    let server = Server::start(|_: &Request| {
+        let challenges = "WWW-Authenticate: Basic realm=\"x\"\r\nWWW-Authenticate: Bearer scope=\"r\"\r\n";
+        with_headers(401, challenges, "")
+    })
+    .await;
+    let failure = Target::new(server.url()).open().await.err().unwrap();
+    let challenge = Some(json!({"scheme": "bearer", "scope": "r"}));
+    assert_eq!(failure.kind, FailureKind::NeedsAuth { challenge });
+}
+
+#[tokio::test]
+async fn an_answer_to_initialize_is_taken_up_again_in_the_session_that_came_with_its_head() {
+    let server = Server::start(|request: &Request| {
+        let result = json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}});
+        match (request.verb.as_str(), request.method(), request.header("last-event-id")) {
+            ("POST", "initialize", _) => {
+                let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nMcp-Session-Id: s9\r\nTransfer-Encoding: chunked\r\n\r\n";
+                vec![Step::Bytes(head.into()), chunk("retry: 10\nid: p1\ndata:\n\n"), end()]
+            }
+            ("GET", _, Some("p1")) if request.header("mcp-session-id") == Some("s9") => {
+                events([event(&json!({"jsonrpc": "2.0", "id": 0, "result": result})), Step::Hang])
+            }
+            _ => plain(request),
+        }
+    })
+    .await;
+    let opened = Target::new(server.url()).open().await.unwrap();
+    assert_eq!(opened.tools(), ["echo"]);
+    assert_eq!(server.last("POST tools/list").header("mcp-session-id"), Some("s9"));
 }
 
 #[tokio::test]

@@ -43,7 +43,7 @@ impl Request {
 }
 
 /// One step of an answer.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Step {
     Bytes(Vec<u8>),
     /// Until the test opens this gate.

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use crate::{
     harness::{SOON, Target, call, limits},
     server::{
-        Reply, Request, Server, Step, answer, chunk, end, event, events, json, plain, status, tools, until,
-        with_headers,
+        Reply, Request, Server, Step, answer, chunk, end, event, events, json, plain, refusal, status, tools,
+        until, with_headers,
     },
 };
 
@@ -209,6 +209,60 @@ async fn an_answer_that_ends_again_and_again_and_brings_nothing_is_asked_for_eve
     let resumed = |request: &Request| request.header("last-event-id").is_some();
     let times = server.requests().iter().filter(|request| resumed(request)).count();
     assert!((1..=4).contains(&times), "{times}");
+}
+
+#[tokio::test]
+async fn a_server_that_numbers_its_events_and_offers_no_stream_has_ended_its_answer() {
+    let server = Server::start(|request: &Request| match request.method() {
+        "tools/call" => events([chunk("retry: 10\nid: p1\ndata:\n\n"), end()]),
+        _ => plain(request),
+    })
+    .await;
+    let opened = Target::new(server.url()).open().await.unwrap();
+    match call(&opened.caller(), json!({})).await {
+        Err(CallError::Unanswered(why)) => assert!(why.contains("ended its answer before"), "{why}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_dies_during_a_call_is_lost() {
+    for session in [None, Some("s1")] {
+        let mut server = Server::start(move |request: &Request| match request.method() {
+            "initialize" => crate::server::initialized(request, session),
+            "tools/call" => vec![Step::Hang],
+            _ => plain(request),
+        })
+        .await;
+        let mut opened = Target::new(server.url()).open().await.unwrap();
+        let caller = opened.caller();
+        let running = tokio::spawn(async move { call(&caller, json!({})).await });
+        until(SOON, || server.times("POST tools/call") == 1).await;
+        server.kill().await;
+        assert!(running.await.unwrap().is_err());
+        assert_eq!(opened.loss().await.kind, FailureKind::Network);
+    }
+}
+
+#[tokio::test]
+async fn a_ping_that_the_server_does_not_know_costs_no_session() {
+    let server = Server::start(|request: &Request| match (request.method(), request.nth) {
+        ("tools/call", 1..=3) => status(400),
+        ("ping", _) => {
+            [vec![Step::Wait("ping")], json(400, &refusal(request, -32601, "unknown method"))].concat()
+        }
+        _ => plain(request),
+    })
+    .await;
+    let opened = Target::new(server.url()).open().await.unwrap();
+    for _ in 0..3 {
+        assert!(call(&opened.caller(), json!({})).await.is_err());
+    }
+    until(SOON, || server.times("POST ping") == 1).await;
+    server.open("ping");
+    assert_eq!(call(&opened.caller(), json!(4)).await.unwrap()["echo"], 4);
+    // One doubt at a time, and no new session for it.
+    assert_eq!((server.times("POST ping"), server.times("POST initialize")), (1, 1));
 }
 
 #[tokio::test]

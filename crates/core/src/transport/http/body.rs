@@ -114,10 +114,12 @@ async fn refused(client: &HttpClient, mut response: Response) -> Undelivered {
     });
     reading.await.ok();
     body.truncate(MOST_OF_A_REFUSAL);
+    let challenges = response.headers().get_all(WWW_AUTHENTICATE).iter();
+    let challenges = challenges.filter_map(|value| value.to_str().ok()).collect::<Vec<_>>().join(", ");
     let answer = Answer {
         status: response.status().as_u16(),
         content_type: text(&response, CONTENT_TYPE),
-        challenge: text(&response, WWW_AUTHENTICATE),
+        challenge: Some(challenges.as_str()).filter(|challenges| !challenges.is_empty()),
         retry_after: text(&response, RETRY_AFTER).and_then(|value| retry_after(value, now())),
         body: &body,
     };

@@ -69,12 +69,12 @@ async fn answered(session: &Arc<Session>, message: &Value, id: &RequestId) -> Re
         return ask(session, message, id, &Agreement::default()).await;
     }
     let first = session.now();
-    if is(message, "initialize") || first.agreement.session.is_none() {
+    if is(message, "initialize") {
         return ask(session, message, id, &first.agreement).await;
     }
     match ask(session, message, id, &first.agreement).await {
         // The server does not know the session, so it did not execute the request.
-        Err(refused) if refused.status == Some(404) => {
+        Err(refused) if refused.status == Some(404) && first.agreement.session.is_some() => {
             renew::renew(session, first.epoch).await?;
             let second = session.now();
             let again = ask(session, message, id, &second.agreement).await;
@@ -84,8 +84,11 @@ async fn answered(session: &Arc<Session>, message: &Value, id: &RequestId) -> Re
             })
         }
         Err(refused) => {
-            // Some servers say 400 of a session that they do not know. That does not allow to send it again.
-            if refused.status == Some(400) || refused.failure.kind == FailureKind::StreamClosed {
+            // Some servers say 400 of a session that they do not know. That does not allow to send it again. What broke
+            // below HTTP may be the end of the server.
+            let is_in_doubt =
+                matches!(refused.failure.kind, FailureKind::StreamClosed | FailureKind::Network);
+            if refused.status == Some(400) || is_in_doubt {
                 renew::check_soon(session);
             }
             Err(refused)
@@ -109,10 +112,10 @@ pub(super) async fn cancellation(session: &Arc<Session>, message: &Value) {
 pub(super) async fn other(session: &Arc<Session>, message: &Value) -> Result<(), Undelivered> {
     let completes = is(message, "notifications/initialized");
     let agreement = session.now().agreement;
-    let sent = post(session, message, &agreement);
+    let sent = tell(session, message, &agreement);
     let sent = if completes { sent.await } else { super::noticed(sent).await };
     match sent {
-        Ok(_) => {
+        Ok(()) => {
             if completes {
                 session.listen();
             }
@@ -132,19 +135,27 @@ pub(super) fn is(message: &Value, method: &str) -> bool {
     message.get("method").and_then(Value::as_str) == Some(method)
 }
 
-/// POSTs a message and looks at the head of the answer.
-pub(super) async fn post(
+/// POSTs what has no answer: any success says that it was taken, whatever else the server adds.
+pub(super) async fn tell(
     session: &Session,
     message: &Value,
     agreement: &Agreement,
-) -> Result<(Holds, Response), Undelivered> {
+) -> Result<(), Undelivered> {
+    let response = post(session, message, agreement).await?;
+    if response.status().is_success() {
+        return Ok(());
+    }
+    body::open(&session.client, response).await.map(drop)
+}
+
+async fn post(session: &Session, message: &Value, agreement: &Agreement) -> Result<Response, Undelivered> {
     let ask = Ask {
         method: Method::POST,
         url: session.client.url().clone(),
         headers: headers::of_message(message, agreement, session.params(message)),
         body: Some(Bytes::from(message.to_string())),
     };
-    body::open(&session.client, session.client.send(&ask).await?).await
+    session.client.send(&ask).await
 }
 
 /// Asks once. What else the server says in its answer is delivered on the way.
@@ -154,14 +165,20 @@ pub(super) async fn ask(
     id: &RequestId,
     agreement: &Agreement,
 ) -> Result<Answered, Undelivered> {
-    let (holds, response) = post(session, message, agreement).await?;
+    let response = post(session, message, agreement).await?;
+    let (holds, response) = body::open(&session.client, response).await?;
     let given = response.headers().get(headers::SESSION).cloned();
     let message = match holds {
         Holds::Json => in_body(session, response, id).await?,
-        Holds::Events => in_events(session, Events::of(response), id, agreement).await?,
+        Holds::Events => {
+            // A session that is given with this answer is the one in which it is taken up again.
+            let session_then = given.clone().or_else(|| agreement.session.clone());
+            let agreement = Agreement { session: session_then, ..agreement.clone() };
+            in_events(session, Events::of(response), id, &agreement).await?
+        }
         Holds::Nothing => {
             let status = response.status().as_u16();
-            return Err(no_answer(&format!(
+            return Err(nonsense(&format!(
                 "the server answered {status} and sent no response to the request"
             )));
         }
@@ -172,17 +189,17 @@ pub(super) async fn ask(
 async fn in_body(session: &Session, response: Response, id: &RequestId) -> Result<Message, Undelivered> {
     let body = body::whole(&session.client, response).await?;
     if body.iter().all(u8::is_ascii_whitespace) {
-        return Err(no_answer("the server answered with an empty body"));
+        return Err(nonsense("the server answered with an empty body"));
     }
     let mut answer = None;
     for message in decode(&body) {
         match message {
             Ok(found) if answer.is_none() && found.answers(id) => answer = Some(found.answering(id)),
             Ok(other) => session.deliver(other).await,
-            Err(_) => return Err(no_answer("the server answered with a body that is no JSON-RPC message")),
+            Err(_) => return Err(nonsense("the server answered with a body that is no JSON-RPC message")),
         }
     }
-    answer.ok_or_else(|| no_answer("the server's answer holds no response to the request"))
+    answer.ok_or_else(|| nonsense("the server's answer holds no response to the request"))
 }
 
 async fn in_events(
@@ -221,6 +238,8 @@ async fn in_events(
             sleep(wait).await;
             match resume(session, agreement, from).await {
                 Ok(events) => break events,
+                // It numbers its events and offers no way to go on with them.
+                Err(Undelivered { status: Some(405), .. }) => return Err(cut),
                 Err(undelivered) => {
                     let FailureKind::Unavailable { retry_after } = undelivered.failure.kind else {
                         return Err(undelivered);
@@ -280,6 +299,11 @@ fn linger(session: &Arc<Session>, mut events: Events) {
             take(&session, &event, None).await;
         }
     }));
+}
+
+/// A whole answer that is none; asking again would give the same.
+fn nonsense(why: &str) -> Undelivered {
+    Undelivered::request(Failure::new(FailureKind::InvalidHandshake, why))
 }
 
 fn no_answer(why: &str) -> Undelivered {

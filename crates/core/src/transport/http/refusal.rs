@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::challenge;
 use crate::{
     failure::{Failure, FailureKind},
+    retry::LONGEST_HINT,
     said::{self, Said},
     transport::{
         mend::{Message, decode},
@@ -53,9 +54,15 @@ pub(crate) fn judge(answer: Answer<'_>, credentials: Option<&str>, said: &Said) 
             Ends::Request,
         ),
         403 => (FailureKind::Forbidden, format!("the server answered {name}{words}"), Ends::Request),
-        408 | 425 | 429 | 500.. => {
-            let wait = retry_after
-                .map_or_else(String::new, |wait| format!("; it asks to wait {} s", wait.as_secs()));
+        408 | 425 | 429 | 500 | 502..=504 | 506.. => {
+            let longest = LONGEST_HINT.as_secs();
+            let wait = match retry_after {
+                Some(wait) if wait > LONGEST_HINT => {
+                    format!("; it asks to wait longer than {longest} s, after which it is asked again")
+                }
+                Some(wait) => format!("; it asks to wait {} s", wait.as_secs()),
+                None => String::new(),
+            };
             (
                 FailureKind::Unavailable { retry_after },
                 format!("the server answered {name}{words}{wait}"),
@@ -86,8 +93,10 @@ fn named(status: u16) -> String {
     reason.map_or_else(|| status.to_string(), |reason| format!("{status} {reason}"))
 }
 
-/// The protocol's own error, where the body is one.
+/// The protocol's own error, where the body is one: many servers answer with an `error` of their own making.
 fn refusal(body: &[u8], said: &Said) -> Option<Refusal> {
+    let parsed: Option<Value> = serde_json::from_slice(body).ok();
+    parsed?.pointer("/error/code")?.as_i64()?;
     decode(body).into_iter().flatten().find_map(|message| match message {
         Message::Refusal { code, text, data, .. } => {
             Some(Refusal { code, text: said.answer(&text), data: data.map(|data| said.value(data)) })
@@ -143,6 +152,8 @@ mod tests {
             (500, busy.clone(), "500 Internal Server Error", Ends::Request),
             (502, busy.clone(), "502 Bad Gateway", Ends::Request),
             (599, busy, "answered 599", Ends::Request),
+            (501, wrong(501), "501 Not Implemented; is its URL", Ends::Request),
+            (505, wrong(505), "505 HTTP Version Not Supported; is its URL", Ends::Request),
         ] {
             let judged = judge(answer(status), None, &Said::default());
             assert_eq!((judged.failure.kind, judged.status, judged.ends), (kind, Some(status), ends));
@@ -173,6 +184,22 @@ expired", resource_metadata="https://a/x""#;
         let judged = judge(Answer { retry_after, ..answer(503) }, None, &Said::default());
         assert_eq!(judged.failure.kind, FailureKind::Unavailable { retry_after });
         assert!(judged.failure.message.ends_with("it asks to wait 30 s"), "{}", judged.failure.message);
+    }
+
+    #[test]
+    fn a_hint_that_is_not_followed_is_not_told_as_if_it_were() {
+        let retry_after = Some(Duration::from_secs(86_400));
+        let judged = judge(Answer { retry_after, ..answer(503) }, None, &Said::default());
+        let message = judged.failure.message;
+        assert!(message.ends_with("longer than 600 s, after which it is asked again"), "{message}");
+    }
+
+    #[test]
+    fn an_error_of_the_servers_own_making_is_no_error_of_the_protocol() {
+        for body in [r#"{"error":"oops"}"#, r#"{"error":{"message":"oops"}}"#, r#"{"id":1}"#, "oops"] {
+            let judged = judge(Answer { body: body.as_bytes(), ..answer(500) }, None, &Said::default());
+            assert_eq!(judged.refusal, None, "{body}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What if the server forgot the session? Owns opening a new one, once for everybody who needs it, and the question
 //! whether the server is still there at all. Repeats nothing by itself.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
 use futures::FutureExt;
 use rmcp::model::RequestId;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::time::{Duration, timeout};
 
 use super::{
-    exchange::{ask, post},
+    exchange::{ask, tell},
     headers::Agreement,
     session::{Era, Session},
 };
@@ -86,20 +86,24 @@ async fn open(session: &Arc<Session>, mut opening: Value, epoch: u64) -> Result<
     }
     session.agreed(&opening, &answered.message, answered.session);
     let done = json!({"jsonrpc": "2.0", "method": "notifications/initialized", "params": {}});
-    post(session, &done, &session.now().agreement)
+    tell(session, &done, &session.now().agreement)
         .await
         .map_err(|refused| not_renewed(&refused.failure.message))?;
     Ok(())
 }
 
-/// Asks for a sign of life, in a task of its own.
+/// Asks for a sign of life, in a task of its own, unless one is asked for already.
 pub(super) fn check_soon(session: &Arc<Session>) {
+    if session.checking.swap(true, Ordering::AcqRel) {
+        return;
+    }
     let session = Arc::clone(session);
     tokio::spawn(async move {
         tokio::select! {
             () = session.over() => {}
             () = check(&session) => {}
         }
+        session.checking.store(false, Ordering::Release);
     });
 }
 
@@ -116,7 +120,7 @@ pub(super) async fn check(session: &Arc<Session>) {
     match timeout(SIGN_OF_LIFE, ask(session, &ping, &id, &moment.agreement)).await {
         Ok(Ok(_)) => {}
         Ok(Err(refused)) => match (refused.status, refused.ends) {
-            (Some(400 | 404), _) if moment.agreement.session.is_some() => {
+            (Some(400 | 404), _) if moment.agreement.session.is_some() && !understood(&refused) => {
                 // A failure is told to everybody by the loss that it causes.
                 renew(session, moment.epoch).await.ok();
             }
@@ -128,6 +132,13 @@ pub(super) async fn check(session: &Arc<Session>) {
             session.lose(&Failure::new(FailureKind::Network, message));
         }
     }
+}
+
+/// Whether the server knew the session and refused the ping itself, in the protocol's own codes for that. A code of the
+/// server's own is how many servers speak of a session that they do not know.
+fn understood(refused: &Undelivered) -> bool {
+    refused.status == Some(400)
+        && refused.refusal.as_ref().is_some_and(|refusal| matches!(refusal.code, -32603..=-32600))
 }
 
 /// The server does not know the session that it gave a moment ago.

@@ -3,7 +3,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
     time::Duration,
 };
 
@@ -35,6 +35,8 @@ pub(crate) struct Session {
     pub(super) limit: Duration,
     pub(super) stop: CancellationToken,
     pub(super) lost: watch::Sender<Option<Failure>>,
+    /// Whether a sign of life is being asked for.
+    pub(super) checking: AtomicBool,
     inbound: mpsc::Sender<ServerJsonRpcMessage>,
     state: Mutex<State>,
 }
@@ -78,7 +80,15 @@ impl Session {
         inbound: mpsc::Sender<ServerJsonRpcMessage>,
     ) -> Self {
         let (lost, _) = watch::channel(None);
-        Self { client, limit, stop: CancellationToken::new(), lost, inbound, state: Mutex::default() }
+        Self {
+            client,
+            limit,
+            stop: CancellationToken::new(),
+            lost,
+            checking: AtomicBool::new(false),
+            inbound,
+            state: Mutex::default(),
+        }
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
