@@ -317,8 +317,13 @@ async fn a_proxy_is_used_where_the_variables_say_so_and_not_where_they_except() 
 
     let asked = proxy.names().len();
     let failure = target.env("no_proxy", "localhost,.invalid").open().await.err().unwrap();
-    assert!(failure.message.contains("cannot be resolved"), "{failure}");
+    // The proxy that is not used is not blamed either.
+    assert!(failure.message.contains("the host of http://nowhere.invalid cannot be resolved"), "{failure}");
     assert_eq!(proxy.names().len(), asked);
+
+    let server = Server::start(plain).await;
+    let target = Target::new(server.url()).env("ALL_PROXY", "socks5h://127.0.0.1:1").env("NO_PROXY", "*");
+    assert_eq!(target.open().await.unwrap().tools(), ["echo"]);
 }
 
 #[tokio::test]

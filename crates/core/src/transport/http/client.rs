@@ -80,7 +80,7 @@ impl HttpClient {
         let url = Url::parse(remote.url.expose()).map_err(|_| invalid("its URL cannot be read"))?;
         let headers = headers(remote).ok_or_else(|| invalid("a header cannot be sent as it is"))?;
         let env = &env.full;
-        let named = proxy::named(&url, env);
+        let named = proxy::applying(&url, env);
         let connect = CONNECT.min(limit.mul_f32(0.8));
         let mut builder = reqwest::Client::builder()
             // What the environment says is passed in; the library would read it by itself.
@@ -98,8 +98,8 @@ impl HttpClient {
         {
             builder = builder.tcp_user_timeout(UNCONFIRMED);
         }
-        if let Some(proxy) = proxy::proxy(&url, env)? {
-            builder = builder.proxy(proxy);
+        if let Some(named) = named {
+            builder = builder.proxy(proxy::proxy(named)?);
         }
         let is_secure =
             url.scheme() == "https" || named.is_some_and(|named| proxy::scheme(named.value) == "https");

@@ -1,7 +1,9 @@
 //! Through which proxy is a server reached? Owns the meaning of `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`
 //! in both cases; gets the variables as values and never reads the environment.
 
-use reqwest::{NoProxy, Proxy};
+use http::Uri;
+use hyper_util::client::proxy::matcher::Matcher;
+use reqwest::Proxy;
 use url::Url;
 
 use crate::failure::{Failure, FailureKind};
@@ -21,21 +23,29 @@ pub(crate) fn first<'a>(env: &'a [(String, String)], names: &[&'static str]) -> 
     })
 }
 
-/// What the variables say about this address. Lower case wins, as everywhere.
-pub(crate) fn named<'a>(url: &Url, env: &'a [(String, String)]) -> Option<Named<'a>> {
+/// The variable whose proxy is used for this address; `None` where none is set, or where the exceptions name the address.
+/// Lower case wins, as everywhere.
+pub(crate) fn applying<'a>(url: &Url, env: &'a [(String, String)]) -> Option<Named<'a>> {
     let own: &[&str] = match url.scheme() {
         "https" => &["https_proxy", "HTTPS_PROXY"],
         _ => &["http_proxy", "HTTP_PROXY"],
     };
-    first(env, own).or_else(|| first(env, &["all_proxy", "ALL_PROXY"]))
+    let named = first(env, own).or_else(|| first(env, &["all_proxy", "ALL_PROXY"]))?;
+    let excepted = first(env, &["no_proxy", "NO_PROXY"]).is_some_and(|exceptions| {
+        // To the library a star means every name, and no address in numbers.
+        let all = exceptions.value.split(',').any(|exception| exception.trim() == "*");
+        // The library answers by the proxy that it would use, so it is asked with one that always can be.
+        let matcher = Matcher::builder().all("http://proxy.invalid").no(exceptions.value.to_owned()).build();
+        all || url.as_str().parse().is_ok_and(|address: Uri| matcher.intercept(&address).is_none())
+    });
+    (!excepted).then_some(named)
 }
 
-/// The proxy to use, exceptions included. `None` where no variable names one.
+/// How to use this proxy.
 ///
 /// # Errors
 /// The variable does not hold the address of an HTTP proxy. To go on without it could break a rule of the network.
-pub(crate) fn proxy(url: &Url, env: &[(String, String)]) -> Result<Option<Proxy>, Failure> {
-    let Some(Named { variable, value }) = named(url, env) else { return Ok(None) };
+pub(crate) fn proxy(Named { variable, value }: Named<'_>) -> Result<Proxy, Failure> {
     let unusable = |why: &str| {
         let message =
             format!("the proxy in {variable} cannot be used: {why}; mend {variable} and start again");
@@ -44,10 +54,7 @@ pub(crate) fn proxy(url: &Url, env: &[(String, String)]) -> Result<Option<Proxy>
     if !matches!(scheme(value).as_str(), "http" | "https") {
         return Err(unusable("only http and https proxies are supported"));
     }
-    let proxy = Proxy::all(value).map_err(|_| unusable("it is no URL"))?;
-    let exceptions =
-        first(env, &["no_proxy", "NO_PROXY"]).and_then(|named| NoProxy::from_string(named.value));
-    Ok(Some(proxy.no_proxy(exceptions)))
+    Proxy::all(value).map_err(|_| unusable("it is no URL"))
 }
 
 /// The scheme in lower case; an address without one is that of an HTTP proxy.
@@ -74,24 +81,34 @@ mod tests {
             (https, vec![("https_proxy", ""), ("all_proxy", "x:1")], Some(("all_proxy", "x:1"))),
             (http, vec![("HTTP_PROXY", "h:1"), ("HTTPS_PROXY", "s:1")], Some(("HTTP_PROXY", "h:1"))),
             (http, vec![("ALL_PROXY", "x:1")], Some(("ALL_PROXY", "x:1"))),
+            (http, vec![("ALL_PROXY", "socks5h://x:1"), ("NO_PROXY", "*")], None),
+            ("http://127.0.0.1:1/", vec![("ALL_PROXY", "socks5h://x:1"), ("NO_PROXY", "b, *")], None),
+            (https, vec![("HTTPS_PROXY", "s:1"), ("no_proxy", "b, a")], None),
+            (
+                https,
+                vec![("HTTPS_PROXY", "s:1"), ("no_proxy", "b"), ("NO_PROXY", "a")],
+                Some(("HTTPS_PROXY", "s:1")),
+            ),
+            ("http://x.a.example:8080/", vec![("http_proxy", "h:1"), ("NO_PROXY", ".a.example")], None),
+            ("http://10.1.2.3/", vec![("http_proxy", "h:1"), ("NO_PROXY", "10.0.0.0/8")], None),
+            ("http://[::1]:8080/", vec![("http_proxy", "h:1"), ("NO_PROXY", "::1")], None),
         ] {
             let (url, vars) = (Url::parse(url).unwrap(), env(&vars));
-            let named = named(&url, &vars).map(|named| (named.variable, named.value));
+            let named = applying(&url, &vars).map(|named| (named.variable, named.value));
             assert_eq!(named, expected, "{url} {vars:?}");
         }
     }
 
     #[test]
     fn a_proxy_that_cannot_be_used_is_told_by_its_variable_and_not_passed_by() {
-        let url = Url::parse("https://a/mcp").unwrap();
         for value in ["socks5://u:secretsecret@p:1080", "ftp://p", "http://[bad"] {
-            let failure = proxy(&url, &env(&[("ALL_PROXY", value)])).unwrap_err();
+            let failure = proxy(Named { variable: "ALL_PROXY", value }).unwrap_err();
             assert_eq!(failure.kind, FailureKind::Unsupported);
             assert!(failure.message.contains("ALL_PROXY cannot be used"), "{failure}");
             assert!(!failure.message.contains("secret"), "{failure}");
         }
         for value in ["p:3128", "http://p:3128", "HTTPS://u:p@p:3128"] {
-            assert!(proxy(&url, &env(&[("ALL_PROXY", value)])).unwrap().is_some(), "{value}");
+            assert!(proxy(Named { variable: "ALL_PROXY", value }).is_ok(), "{value}");
         }
     }
 }
