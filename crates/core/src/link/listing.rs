@@ -20,6 +20,8 @@ use crate::{
 
 /// Neither more items nor more pages of one list.
 const MOST: usize = 10_000;
+/// Nor more bytes of one list, over all of its pages.
+const LARGEST: usize = 64 * 1024 * 1024;
 
 /// The three lists as they were last read.
 #[derive(Clone, PartialEq, Debug)]
@@ -204,7 +206,23 @@ struct Walk<'a> {
     key: &'a str,
     items: Vec<Value>,
     pages: usize,
+    /// So large were the pages, as JSON.
+    bytes: Size,
     seen: HashSet<String>,
+}
+
+/// Counts what is written.
+struct Size(usize);
+
+impl std::io::Write for Size {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 #[derive(PartialEq, Debug)]
@@ -216,11 +234,19 @@ enum Next {
 
 impl<'a> Walk<'a> {
     fn new(key: &'a str) -> Self {
-        Self { key, items: Vec::new(), pages: 0, seen: HashSet::new() }
+        Self { key, items: Vec::new(), pages: 0, bytes: Size(0), seen: HashSet::new() }
     }
 
     fn take(&mut self, page: Value) -> Result<Next, String> {
         let key = self.key;
+        // A value can always be written, and a number takes whatever is written.
+        serde_json::to_writer(&mut self.bytes, &page).ok();
+        if self.bytes.0 > LARGEST {
+            let (used, most) = (self.items.len(), LARGEST / 1024 / 1024);
+            return Ok(Next::End(Some(format!(
+                "only the first {used} {key} are used: the list is larger than {most} MiB"
+            ))));
+        }
         let Value::Object(mut page) = page else {
             return Err(format!("the answer to {key}/list is no object"));
         };
@@ -295,6 +321,14 @@ mod tests {
         assert_eq!((hollow.0, hollow.1), (0, MOST));
         let full = odd(walk(|n| json!({"tools": vec![0; 9000], "nextCursor": n})));
         assert_eq!((full.0, full.1), (MOST, 2));
+    }
+
+    #[test]
+    fn a_list_that_is_too_large_ends_with_the_page_before_and_a_word() {
+        let text = "x".repeat(15 * 1024 * 1024);
+        let (items, pages, warning) = walk(|n| json!({"tools": [text], "nextCursor": n})).unwrap();
+        assert_eq!((items, pages), (4, 4));
+        assert_eq!(warning.unwrap(), "only the first 4 tools are used: the list is larger than 64 MiB");
     }
 
     #[test]

@@ -1,7 +1,10 @@
 //! Which certificate authorities are trusted beside the system's? Owns the meaning of `NODE_EXTRA_CA_CERTS`,
 //! `SSL_CERT_FILE` and `SSL_CERT_DIR`, which it gets as values, and the reading of the files that they name.
 
-use std::path::{Path, PathBuf};
+use std::{
+    io::Read,
+    path::{Path, PathBuf},
+};
 
 use reqwest::Certificate;
 
@@ -11,6 +14,8 @@ use super::proxy::first;
 pub(crate) const VARIABLES: &str = "NODE_EXTRA_CA_CERTS or SSL_CERT_FILE";
 /// So many files of a folder are looked at.
 const MOST_FILES: usize = 1000;
+/// A file of authorities is not larger; the system's own have about 300 KiB.
+const LARGEST: u64 = 8 * 1024 * 1024;
 
 /// What was found.
 #[derive(Debug, Default)]
@@ -69,7 +74,16 @@ impl Trust {
     reason = "the variables name files, and nothing else in core may read them"
 )]
 fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
-    std::fs::read(path)
+    // Before it is opened: opening a pipe waits for somebody to write.
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(std::io::Error::other("it is no regular file"));
+    }
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(std::io::Error::other(format!("it is larger than {} MiB", LARGEST / 1024 / 1024)));
+    }
+    Ok(bytes)
 }
 
 fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
@@ -94,6 +108,7 @@ mod tests {
         std::fs::write(at("two.pem"), format!("{AUTHORITY}\n{AUTHORITY}")).unwrap();
         std::fs::write(at("notes.txt"), "nothing").unwrap();
         let root = folder.path().to_string_lossy().into_owned();
+        std::fs::write(at("large.pem"), vec![b'x'; 9 * 1024 * 1024]).unwrap();
         for (variable, value, authorities, warning) in [
             ("NODE_EXTRA_CA_CERTS", at("ca.pem"), 1, None),
             ("SSL_CERT_FILE", at("two.pem"), 2, None),
@@ -101,6 +116,8 @@ mod tests {
             ("SSL_CERT_DIR", format!("{}:{root}", at("gone")), 3, Some("SSL_CERT_DIR names")),
             ("SSL_CERT_FILE", String::new(), 0, None),
             ("SSL_CERT_FILE", at("gone.pem"), 0, Some("gone.pem, which cannot be read")),
+            ("SSL_CERT_FILE", at("large.pem"), 0, Some("which cannot be read: it is larger than 8 MiB")),
+            ("SSL_CERT_FILE", root.clone(), 0, Some("which cannot be read: it is no regular file")),
             ("NODE_EXTRA_CA_CERTS", at("notes.txt"), 0, Some("notes.txt, which holds no certificate")),
         ] {
             let trust = read(&[(variable.to_owned(), value.clone())]);
