@@ -1,6 +1,6 @@
 //! What becomes of calls while servers are reloaded: none of another server is touched, none of this one hangs or is
 //! executed twice. Through core itself, since a call is what a program in the same process makes.
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a helper of a test fails it by panicking")]
+#![expect(clippy::unwrap_used, reason = "a helper of a test fails it by panicking")]
 
 use std::{
     collections::{BTreeMap, BTreeSet},

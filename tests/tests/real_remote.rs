@@ -1,6 +1,6 @@
 //! Does the reference server of the protocol offer and do the same over every transport, through a restart as well? It is
 //! installed by `cargo xtask real-servers`, pinned; without it these tests are ignored.
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a helper of a test fails it by panicking")]
+#![expect(clippy::unwrap_used, reason = "a helper of a test fails it by panicking")]
 
 use std::{
     collections::BTreeMap,

@@ -1,5 +1,6 @@
 //! Do the servers that people run connect, list, answer, and follow approvals and edits? They are installed by
 //! `cargo xtask test`, pinned; without it these tests are ignored.
+#![expect(clippy::unwrap_used, reason = "a helper of a test fails it by panicking")]
 
 use std::{fs, path::PathBuf, process::Command, time::Duration};
 

@@ -122,20 +122,18 @@ pub(super) fn files_mean(state: &mut State, derived: Derived, now: u64) -> Vec<E
 pub(super) fn look_up(state: &mut State, effects: Vec<Effect>, now: u64) -> Vec<Effect> {
     let mut others = Vec::new();
     for effect in effects {
-        match effect {
-            Effect::LookUp(asked, about) => {
-                let questions = asked
-                    .iter()
-                    .map(|asked| {
-                        let around =
-                            crate::question::Surroundings { project_file: &|_| None, since_last: None };
-                        crate::question::Question::about(asked, around)
-                    })
-                    .collect();
-                others.extend(update(state, Event::Questions(questions, about), now));
-            }
-            other => others.push(other),
-        }
+        let Effect::LookUp(asked, about) = effect else {
+            others.push(effect);
+            continue;
+        };
+        let questions = asked
+            .iter()
+            .map(|asked| {
+                let around = crate::question::Surroundings { project_file: &|_| None, since_last: None };
+                crate::question::Question::about(asked, around)
+            })
+            .collect();
+        others.extend(update(state, Event::Questions(questions, about), now));
     }
     others
 }

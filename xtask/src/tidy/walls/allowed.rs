@@ -81,7 +81,6 @@ pub(super) const ALLOWED: [Rights; 4] = [
             ("qwen-core", "connections, through its trait"),
             ("qwen-settings-schema", "the settings, through its trait"),
             ("ratatui", "the screens of the interactive session"),
-            ("ratatui-crossterm", "lines above the input scroll without a flicker"),
             ("ratatui-textarea", "the input line of the interactive session"),
             ("rustix", "terminal checks and signals without unsafe code"),
             ("serde", "rows and events"),

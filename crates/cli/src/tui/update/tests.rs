@@ -24,10 +24,7 @@ use crate::{
 fn decided(effects: &[Effect]) -> Vec<(String, Verdict, String)> {
     effects
         .iter()
-        .filter_map(|effect| match effect {
-            Effect::Decide(answers) => Some(answers),
-            _ => None,
-        })
+        .filter_map(|effect| if let Effect::Decide(answers) = effect { Some(answers) } else { None })
         .flatten()
         .map(|answer| (answer.0.server.as_str().to_owned(), answer.0.verdict, answer.0.hash.to_string()))
         .collect()

@@ -12,10 +12,7 @@ use super::{
     },
     *,
 };
-use crate::{
-    fixtures::{self, WHEN},
-    text::Paint,
-};
+use crate::{fixtures, text::Paint};
 
 fn connected(tools: usize) -> Phase {
     Phase::Connected(Connected { pid: Some(4711), tools, prompts: 1, resources: 1, warnings: vec![] })
@@ -242,7 +239,6 @@ fn no_screen_is_higher_or_wider_than_the_terminal() {
             }
         }
         state.size = Size { columns, rows };
-        assert!(WHEN < NOW);
     }
 }
 
