@@ -7,6 +7,7 @@ mod asker;
 mod complete;
 mod dialog;
 mod event;
+mod focus;
 mod form;
 mod help;
 mod history;

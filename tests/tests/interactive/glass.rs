@@ -130,12 +130,14 @@ impl Glass {
 
     /// Gives the answer with this label to the question that is shown.
     pub(crate) fn answers(&mut self, label: &str) {
+        // It has the keys a moment after it appeared.
+        self.shows("[ Not now ]");
         for _ in 0..4 {
             if self.screen().contains(&format!("[ {label} ]")) {
                 break;
             }
             let before = self.screen();
-            self.types("\u{1b}[C");
+            self.types("\u{1b}[D");
             self.waits("another answer", |screen| screen != before);
         }
         self.shows(&format!("[ {label} ]"));

@@ -65,6 +65,7 @@ fn a_question_of_a_server_is_a_form_that_names_it() {
     let mut glass = Glass::start(&sandbox, &[]);
     glass.shows("A question of curious");
     glass.shows("Who are you?");
+    glass.shows("Enter next, then answer");
     // Answered too early: what is missing is said, and the form stays.
     glass.types("\u{1b}[A");
     glass.shows("[ Answer ]");

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use self::field::{Field, Need};
 use super::{
+    focus::Guard,
     line::Line,
     panel::{Panel, Scroll, Turn},
 };
@@ -31,6 +32,10 @@ pub(super) struct Form {
     at: usize,
     button: usize,
     problem: Option<String>,
+    /// Whether it has the keys yet.
+    pub(super) guard: Guard,
+    /// How often the server asked more while this is open.
+    more: u32,
 }
 
 /// What a key does to a form.
@@ -49,6 +54,8 @@ pub(super) enum FormKey {
 }
 
 const BUTTONS: [&str; 3] = ["Answer", "Refuse", "Not now"];
+/// The one that says nothing.
+const NOT_NOW: usize = 2;
 
 impl Form {
     /// A form for a question, with its defaults.
@@ -60,13 +67,22 @@ impl Form {
             Some(names) if names.iter().any(|required| required.as_str() == Some(name)) => Need::Required,
             Some(_) | None => Need::Optional,
         };
-        let fields = properties.iter().map(|(name, schema)| Field::new(name, schema, need(name))).collect();
-        Self { id, question, fields, at: 0, button: 0, problem: None }
+        let fields: Vec<Field> =
+            properties.iter().map(|(name, schema)| Field::new(name, schema, need(name))).collect();
+        // A key that was meant for something else sends nothing.
+        let button = if fields.is_empty() { NOT_NOW } else { 0 };
+        Self { id, question, fields, at: 0, button, problem: None, guard: Guard::default(), more: 0 }
     }
 
     /// As the transcript names it.
     pub(super) fn server(&self) -> &str {
         self.question.server.as_str()
+    }
+
+    /// Counts that its server asks something else, and says how often it did.
+    pub(super) fn asked_again(&mut self) -> u32 {
+        self.more = self.more.saturating_add(1);
+        self.more
     }
 
     /// Takes a key; what the person says comes back when they have said it.
@@ -78,7 +94,7 @@ impl Form {
             (FormKey::Side(turn), Some(field)) => field.turn(turn),
             (FormKey::Type(c), Some(field)) => field.push(c),
             (FormKey::Erase, Some(field)) => field.pop(),
-            (FormKey::Side(turn), None) => self.button = turn.within(self.button, BUTTONS.len()),
+            (FormKey::Side(turn), None) => self.button = turn.between(self.button, BUTTONS.len()),
             (FormKey::Type(_) | FormKey::Erase, None) => {}
             (FormKey::Enter, None) => {
                 return match self.button {

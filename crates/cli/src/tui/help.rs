@@ -15,8 +15,8 @@ const KEYS: [(&str, &str); 8] = [
     ("Up, Down", "lines typed before; in a dialog, move (also Ctrl-P, Ctrl-N)"),
     ("Enter", "do it; in a dialog, open or choose"),
     ("Esc", "close; while a call runs, cancel it"),
-    ("Ctrl-C", "cancel a call, clear the line; twice on an empty line, end the session"),
-    ("Ctrl-D", "on an empty line, end the session"),
+    ("Ctrl-C", "cancel a call, close a box, clear the line; twice, end the session"),
+    ("Ctrl-D", "on an empty line or in a box, end the session"),
     ("Ctrl-Z", "back to the shell; `fg` comes back"),
     ("?", "in a dialog, this help"),
 ];

@@ -12,14 +12,12 @@ pub(super) struct Input {
     history: History,
     /// What could stand at the cursor, where somebody asked.
     pub(super) completion: Option<Completion>,
-    /// When a key was typed last, in milliseconds since 1970.
-    pub(super) typed_at: u64,
 }
 
 impl Input {
     /// Empty, with the lines that were typed before, oldest first.
     pub(super) fn new(history: Vec<String>) -> Self {
-        Self { area: TextArea::default(), history: History::new(history), completion: None, typed_at: 0 }
+        Self { area: TextArea::default(), history: History::new(history), completion: None }
     }
 
     /// The whole line.

@@ -55,6 +55,14 @@ impl Turn {
             Self::Before => now.checked_sub(1).unwrap_or(count.saturating_sub(1)),
         }
     }
+
+    /// The same, but the first and the last are the ends.
+    pub(super) fn between(self, now: usize, count: usize) -> usize {
+        match self {
+            Self::Next => (now + 1).min(count.saturating_sub(1)),
+            Self::Before => now.saturating_sub(1),
+        }
+    }
 }
 
 impl Default for Scroll {

@@ -6,6 +6,7 @@ use std::path::Path;
 use qwen_core::Decision;
 
 use super::{
+    focus::Guard,
     line::Line,
     panel::{Panel, Scroll, Turn},
 };
@@ -26,8 +27,8 @@ pub(super) struct OpenQuestion {
     chosen: usize,
     /// Lines above the first that is seen.
     pub(super) scroll: usize,
-    /// Since when it is on the screen, in milliseconds since 1970.
-    pub(super) since: u64,
+    /// Whether it has the keys yet.
+    pub(super) guard: Guard,
 }
 
 /// Whom a question is about, and who asked it.
@@ -59,7 +60,7 @@ const NOT_NOW: Choice = choice(Said::NotNow, "Not now");
 
 impl OpenQuestion {
     /// About the folder.
-    pub(super) fn folder(root: &Path, now: u64) -> Self {
+    pub(super) fn folder(root: &Path) -> Self {
         let lines = vec![
             Line::new(Tone::Attention, "Do you trust the files in this folder?"),
             Line::new(Tone::Strong, &format!("  {}", root.display())),
@@ -67,11 +68,11 @@ impl OpenQuestion {
             Line::new(Tone::Normal, "Until you do, no server is connected here."),
         ];
         let choices = vec![choice(Said::Yes, "Trust"), choice(Said::Reject, "Do not trust"), NOT_NOW];
-        Self::new(About::Folder, lines, choices, now)
+        Self::new(About::Folder, lines, choices)
     }
 
     /// About entries that were looked up; `waiting` is how many wait in all.
-    pub(super) fn about(about: About, questions: &[Question], waiting: usize, now: u64) -> Self {
+    pub(super) fn about(about: About, questions: &[Question], waiting: usize) -> Self {
         let mut lines = Vec::new();
         for question in questions {
             if !lines.is_empty() {
@@ -92,13 +93,14 @@ impl OpenQuestion {
             }
             About::All(_) => vec![choice(Said::Yes, "Approve all of these"), choice(Said::NotNow, "Back")],
         };
-        Self::new(about, lines, choices, now)
+        Self::new(about, lines, choices)
     }
 
-    /// What is chosen at first decides nothing: a key that was meant for something else does no harm.
-    fn new(about: About, lines: Vec<Line>, choices: Vec<Choice>, now: u64) -> Self {
-        let chosen = choices.len().saturating_sub(1);
-        Self { about, lines, choices, chosen, scroll: 0, since: now }
+    /// What is chosen at first decides nothing, and a yes is never one step away from it: where there are but two
+    /// answers nothing is chosen, which stands behind the last.
+    fn new(about: About, lines: Vec<Line>, choices: Vec<Choice>) -> Self {
+        let chosen = choices.len().saturating_sub(1).max(2);
+        Self { about, lines, choices, chosen, scroll: 0, guard: Guard::default() }
     }
 
     /// The answer that is chosen.
@@ -106,9 +108,9 @@ impl OpenQuestion {
         self.choices.get(self.chosen).map_or(Said::NotNow, |choice| choice.said)
     }
 
-    /// Chooses another answer.
+    /// Chooses another answer; the ends are ends, so that no key leads round to a yes.
     pub(super) fn turn(&mut self, turn: Turn) {
-        self.chosen = turn.within(self.chosen, self.choices.len());
+        self.chosen = turn.between(self.chosen, self.choices.len());
     }
 
     /// Whether it is the one that the queue asks now.

@@ -1,13 +1,18 @@
 //! What does the interactive session know at one moment? Everything that a screen is drawn from, as one value. It moves
 //! by `update` alone, draws nothing and does nothing.
 
-use std::{collections::VecDeque, path::PathBuf, sync::Arc};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    path::PathBuf,
+    sync::Arc,
+};
 
 use qwen_core::{Phase, Progress, ServerName, State as ServerState, Status};
 
 use super::{
     dialog::Dialog,
     event::{Size, UseId},
+    focus,
     form::Form,
     help::Help,
     input::Input,
@@ -58,12 +63,18 @@ pub(super) struct State {
     pub(super) question: Option<OpenQuestion>,
     /// What servers ask, the oldest on the screen.
     pub(super) forms: VecDeque<Form>,
+    /// How often in a row a server asked and got no answer.
+    pub(super) put_off: BTreeMap<ServerName, u32>,
     /// The list of servers, or one of them.
     pub(super) dialog: Option<Dialog>,
     /// The help, above everything else.
     pub(super) help: Option<Help>,
     /// Until when another Ctrl-C ends the session, in milliseconds since 1970.
     pub(super) quit_until: Option<u64>,
+    /// When a key was pressed last, in milliseconds since 1970.
+    pub(super) keyed_at: u64,
+    /// When a key last answered something, or asked to be asked, in milliseconds since 1970.
+    pub(super) answered_at: u64,
 }
 
 /// Whether the session runs yet.
@@ -136,9 +147,12 @@ impl State {
             asking: Asking::default(),
             question: None,
             forms: VecDeque::new(),
+            put_off: BTreeMap::new(),
             dialog: None,
             help: None,
             quit_until: None,
+            keyed_at: 0,
+            answered_at: 0,
         }
     }
 
@@ -160,7 +174,10 @@ impl State {
 
     /// Whether something on the screen changes by itself as time goes on.
     pub(super) fn is_moving(&self) -> bool {
-        !self.running.is_empty() || self.notices.is_open() || self.quit_until.is_some()
+        !self.running.is_empty()
+            || self.notices.is_open()
+            || self.quit_until.is_some()
+            || focus::is_waiting(self)
     }
 
     /// What a server is doing; `None` when it is not in the map.

@@ -12,6 +12,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::{
     event::{Effect, Event, Size},
+    focus::{QUIET, settle},
     state::{Life, Opening, State},
     update::update,
     view::view,
@@ -136,6 +137,14 @@ pub(super) fn look_up(state: &mut State, effects: Vec<Effect>, now: u64) -> Vec<
         others.extend(update(state, Event::Questions(questions, about), now));
     }
     others
+}
+
+/// Lets go of the keys for as long as what asks waits for; the time after that.
+pub(super) fn rests(state: &mut State, now: u64) -> u64 {
+    let later = now.max(state.keyed_at) + QUIET;
+    // Nothing else is due at that time in these tests.
+    settle(state, later);
+    later
 }
 
 /// Presses one key.

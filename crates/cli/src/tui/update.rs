@@ -10,7 +10,7 @@ use qwen_core::Phase;
 
 use super::{
     event::{Effect, Event},
-    form::Form,
+    focus::settle,
     line::Line,
     state::{Life, State},
 };
@@ -21,6 +21,13 @@ use crate::{
 
 /// Moves the state; `now` is in milliseconds since 1970.
 pub(super) fn update(state: &mut State, event: Event, now: u64) -> Vec<Effect> {
+    settle(state, now);
+    let effects = happens(state, event, now);
+    settle(state, now);
+    effects
+}
+
+fn happens(state: &mut State, event: Event, now: u64) -> Vec<Effect> {
     match event {
         Event::Key(key) => return keys::key(state, key, now),
         Event::Paste(text) => keys::paste(state, &text, now),
@@ -37,8 +44,8 @@ pub(super) fn update(state: &mut State, event: Event, now: u64) -> Vec<Effect> {
             questions::entries_changed(state);
         }
         Event::Cli(event) => return happened(state, event, now),
-        Event::Questions(looked_up, about) => questions::looked_up(state, looked_up, about, now),
-        Event::Asked(id, question) => state.forms.push_back(Form::new(id, question)),
+        Event::Questions(looked_up, about) => questions::looked_up(state, looked_up, about),
+        Event::Asked(id, question) => return forms::asked(state, id, question),
         Event::TakenBack(id) => forms::taken_back(state, id),
         Event::Progress(id, progress) => {
             if let Some(running) = state.running.iter_mut().find(|running| running.id == id) {
@@ -76,7 +83,7 @@ fn happened(state: &mut State, event: CliEvent, now: u64) -> Vec<Effect> {
     }
     let told = state.with_facts(|teller, facts| teller.happened(event, facts));
     hear(state, &told, now);
-    questions::ask(state, now)
+    questions::ask(state)
 }
 
 fn hear(state: &mut State, told: &[crate::events::Event], now: u64) {

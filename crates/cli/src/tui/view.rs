@@ -11,6 +11,7 @@ use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
 
 use super::{
+    focus::{Focus, Keys, Layer, focus},
     help,
     line::{Line, chosen},
     painter::Cursor,
@@ -32,44 +33,45 @@ pub(super) struct Screen {
     pub(super) cursor: Cursor,
 }
 
+/// What keys do where what asks does not have them yet.
+const WAITING: &str = "stop typing for a moment to answer";
+
 /// Draws a state; `now` is in milliseconds since 1970.
 pub(super) fn view(state: &State, now: u64) -> Screen {
     let columns = state.size.columns.max(1);
     let below = status::lines(state, usize::from(columns), now);
-    match top(state, now) {
-        Some(panel) => boxed(state, &panel, &below),
+    let focus = focus(state);
+    match layer(state, focus.shown, now) {
+        Some(panel) => boxed(state, focus, panel, &below),
         None => typing(state, &below),
     }
 }
 
-/// How far what is on top can be scrolled.
-pub(super) fn most_scroll(state: &State, now: u64) -> usize {
+/// How far what has the keys can be scrolled.
+pub(super) fn most_scroll(state: &State, of: Layer, now: u64) -> usize {
     let below = status::lines(state, usize::from(state.size.columns), now).len();
-    top(state, now).map_or(0, |panel| {
+    layer(state, of, now).map_or(0, |panel| {
         let rows = panel.height(state.size.columns, most_rows(state, below));
         panel.most_scroll(state.size.columns, rows)
     })
 }
 
-/// Whatever is on top of the line that is typed.
-fn top(state: &State, now: u64) -> Option<Panel> {
+/// One of those above the line that is typed.
+fn layer(state: &State, of: Layer, now: u64) -> Option<Panel> {
     let width = usize::from(state.size.columns.saturating_sub(FRAME)).max(1);
-    if let Some(help) = &state.help {
-        return Some(Panel {
+    match of {
+        Layer::Help => state.help.as_ref().map(|help| Panel {
             title: "Help".to_owned(),
             lines: help::lines(width),
             scroll: Scroll::From(help.scroll),
             keys: "↑↓ scroll · Esc back".to_owned(),
             ..Panel::default()
-        });
+        }),
+        Layer::Question => state.question.as_ref().map(|question| question.panel(width)),
+        Layer::Form => state.forms.front().map(|form| form.panel(width)),
+        Layer::Dialog => state.dialog.as_ref().map(|dialog| dialog.panel(state, width, now)),
+        Layer::Line => None,
     }
-    if let Some(question) = &state.question {
-        return Some(question.panel(width));
-    }
-    if let Some(form) = state.forms.front() {
-        return Some(form.panel(width));
-    }
-    state.dialog.as_ref().map(|dialog| dialog.panel(state, width, now))
 }
 
 /// The rows that a box may take: a line of the transcript stays in sight.
@@ -78,13 +80,38 @@ fn most_rows(state: &State, below: usize) -> u16 {
     state.size.rows.saturating_sub(below).saturating_sub(1).max(3)
 }
 
-fn boxed(state: &State, panel: &Panel, below: &[Line]) -> Screen {
+fn boxed(state: &State, focus: Focus, mut panel: Panel, below: &[Line]) -> Screen {
     let columns = state.size.columns.max(1);
-    let height = panel.height(columns, most_rows(state, below.len()));
-    let mut buffer = empty(columns, usize::from(height) + below.len());
+    if focus.keys != Keys::Of(focus.shown) {
+        panel.chosen = panel.choices.len();
+        panel.keys = WAITING.to_owned();
+    }
+    // Somebody who goes on typing sees what.
+    let (typed, at) = match focus.keys {
+        Keys::Of(Layer::Line) => {
+            let (line, at) = typed(state);
+            (vec![line], Some(at))
+        }
+        Keys::Of(Layer::Help | Layer::Question | Layer::Form | Layer::Dialog) | Keys::Nobody => {
+            (Vec::new(), None)
+        }
+    };
+    let height = panel.height(columns, most_rows(state, typed.len() + below.len()));
+    let mut buffer = empty(columns, usize::from(height) + typed.len() + below.len());
     panel.draw(Rect::new(0, 0, columns, height), &mut buffer, state.paint);
-    draw(state, &mut buffer, height, below);
-    Screen { buffer, cursor: Cursor::Hidden }
+    draw(state, &mut buffer, height, &typed);
+    draw(state, &mut buffer, height + u16::try_from(typed.len()).unwrap_or(0), below);
+    let cursor = at.map_or(Cursor::Hidden, |x| Cursor::At(Position::new(x, height)));
+    Screen { buffer, cursor }
+}
+
+/// What is typed, as far as it fits, and the column of the cursor.
+fn typed(state: &State) -> (Line, u16) {
+    let columns = state.size.columns.max(1);
+    let room = usize::from(columns).saturating_sub(PROMPT.len() + 1).max(1);
+    let (shown, at) = window(&state.input.before_cursor(), state.input.text(), room);
+    let line = Line::new(Tone::Strong, PROMPT).and(Tone::Normal, &shown);
+    (line, u16::try_from(PROMPT.len() + at).unwrap_or(0).min(columns - 1))
 }
 
 fn typing(state: &State, below: &[Line]) -> Screen {
@@ -92,9 +119,7 @@ fn typing(state: &State, below: &[Line]) -> Screen {
     let candidates = candidates(state);
     let rows = 1 + candidates.len() + below.len();
     let mut buffer = empty(columns, rows);
-    let room = usize::from(columns).saturating_sub(PROMPT.len() + 1).max(1);
-    let (shown, at) = window(&state.input.before_cursor(), state.input.text(), room);
-    let line = Line::new(Tone::Strong, PROMPT).and(Tone::Normal, &shown);
+    let (line, x) = typed(state);
     draw(state, &mut buffer, 0, &[line]);
     draw(state, &mut buffer, 1, &candidates);
     if let Some(completion) = &state.input.completion
@@ -103,7 +128,6 @@ fn typing(state: &State, below: &[Line]) -> Screen {
         buffer.set_style(Rect::new(0, row, columns, 1).intersection(buffer.area), chosen(state.paint));
     }
     draw(state, &mut buffer, u16::try_from(1 + candidates.len()).unwrap_or(1), below);
-    let x = u16::try_from(PROMPT.len() + at).unwrap_or(0).min(columns - 1);
     Screen { buffer, cursor: Cursor::At(Position::new(x, 0)) }
 }
 
@@ -119,18 +143,21 @@ fn draw(state: &State, buffer: &mut Buffer, from: u16, lines: &[Line]) {
 
 /// As much of the line as fits around the cursor, and in which column of that the cursor stands.
 fn window(before: &str, whole: &str, room: usize) -> (String, usize) {
-    let (before, whole) = (visible(before), visible(whole));
     let behind = whole.get(before.len()..).unwrap_or_default();
-    let mut shown: Vec<&str> = before.graphemes(true).collect();
-    let mut first = 0;
-    let width = |from: usize| shown.iter().skip(from).map(|text| text.width()).sum::<usize>();
-    while width(first) > room {
-        first += 1;
+    let before = visible(before);
+    // From the cursor back, so that a long line costs no more than what is seen of it.
+    let (mut from, mut at) = (before.len(), 0);
+    for (index, grapheme) in before.grapheme_indices(true).rev() {
+        if at + grapheme.width() > room {
+            break;
+        }
+        (from, at) = (index, at + grapheme.width());
     }
-    let at = width(first);
-    let mut text: String = shown.drain(first..).collect();
+    let mut text = before.get(from..).unwrap_or_default().to_owned();
     let mut used = at;
-    for grapheme in behind.graphemes(true) {
+    // No more characters are needed than there are columns, whatever each of them is shown as.
+    let behind: String = behind.chars().take(room * 4).collect();
+    for grapheme in visible(&behind).graphemes(true) {
         used += grapheme.width();
         if used > room {
             break;

@@ -117,6 +117,8 @@ fn tools(state: &mut State, server: Option<&ServerName>) {
 fn begin(state: &mut State, wish: Wish, now: u64) -> Vec<Effect> {
     let id = UseId(state.next_use);
     state.next_use += 1;
+    // What somebody uses may ask them again.
+    state.put_off.clear();
     state.running.push(Running {
         id,
         label: wish.label(),

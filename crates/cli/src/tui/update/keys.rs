@@ -1,4 +1,4 @@
-//! What does a key do? It goes to whatever is on top: the help, the question, the dialog, or the line that is typed.
+//! What does a key do? It goes to whatever has the keys, which `focus` says.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -7,6 +7,7 @@ use super::{
         complete,
         dialog::{self, Action, Detail, Dialog},
         event::Effect,
+        focus::{Keys, Layer, focus},
         help::Help,
         line::Line,
         panel::Turn,
@@ -19,8 +20,6 @@ use crate::{asking::Said, commands::Switched, events::EndReason, text::Tone};
 
 /// A second Ctrl-C within so many milliseconds ends the session.
 const TWICE: u64 = 2000;
-/// Somebody who typed within so many milliseconds before a question appeared goes on typing the line for as long.
-const IN_MID_WORD: u64 = 400;
 
 /// What a key means to what is on top.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -39,39 +38,43 @@ enum Meaning {
 /// Takes a key.
 pub(super) fn key(state: &mut State, key: KeyEvent, now: u64) -> Vec<Effect> {
     let control = |c: char| key.modifiers == KeyModifiers::CONTROL && key.code == KeyCode::Char(c);
+    state.keyed_at = now;
     if control('z') {
         return vec![Effect::Suspend];
     }
     if control('c') {
         return interrupt(state, now);
     }
-    let meaning = meaning(key);
-    if state.help.is_some() {
-        help(state, meaning, now);
-        return Vec::new();
+    state.quit_until = None;
+    let keys = focus(state).keys;
+    if control('d') && keys != Keys::Of(Layer::Line) {
+        // Nothing there takes it, and nothing may keep somebody here.
+        return vec![Effect::Quit(EndReason::Quit)];
     }
-    if state.question.as_ref().is_some_and(|open| !is_in_mid_word(state, open.since, now)) {
-        return question(state, meaning, now);
+    match keys {
+        Keys::Nobody => Vec::new(),
+        Keys::Of(Layer::Help) => {
+            help(state, meaning(key), now);
+            Vec::new()
+        }
+        Keys::Of(Layer::Question) => question(state, meaning(key), now),
+        Keys::Of(Layer::Form) => forms::key(state, key, now),
+        Keys::Of(Layer::Dialog) => in_dialog(state, meaning(key), now),
+        Keys::Of(Layer::Line) => line(state, key, now),
     }
-    if state.question.is_none() && !state.forms.is_empty() {
-        return forms::key(state, key);
-    }
-    if state.question.is_none() && state.dialog.is_some() {
-        return in_dialog(state, meaning, now);
-    }
-    line(state, key, now)
 }
 
-/// Takes pasted text; only the line takes it.
+/// Takes pasted text; only the line and a field take it.
 pub(super) fn paste(state: &mut State, text: &str, now: u64) {
-    if state.help.is_some() || state.question.is_some() {
-        return;
-    }
-    if let Some(form) = state.forms.front_mut() {
-        form.paste(text);
-    } else if state.dialog.is_none() {
-        state.input.paste(text);
-        state.input.typed_at = now;
+    state.keyed_at = now;
+    match focus(state).keys {
+        Keys::Of(Layer::Form) => {
+            if let Some(form) = state.forms.front_mut() {
+                form.paste(text);
+            }
+        }
+        Keys::Of(Layer::Line) => state.input.paste(text),
+        Keys::Of(Layer::Help | Layer::Question | Layer::Dialog) | Keys::Nobody => {}
     }
 }
 
@@ -90,41 +93,33 @@ fn meaning(key: KeyEvent) -> Meaning {
     }
 }
 
-/// A person who types does not see at once that a question appeared; what they type is not meant for it.
-fn is_in_mid_word(state: &State, appeared: u64, now: u64) -> bool {
-    let typed = state.input.typed_at;
-    typed > 0 && typed + IN_MID_WORD > appeared && appeared + IN_MID_WORD > now && !state.input.is_empty()
-}
-
-/// Ctrl-C: the nearest thing that can be given up.
+/// Ctrl-C: the nearest thing that can be given up. The second in a row ends the session, whatever is on top.
 fn interrupt(state: &mut State, now: u64) -> Vec<Effect> {
-    if state.help.is_none()
-        && state.question.is_none()
-        && let Some(effects) = forms::put_off(state)
-    {
+    if state.quit_until.is_some_and(|until| now < until) {
+        return vec![Effect::Quit(EndReason::Interrupt)];
+    }
+    state.quit_until = Some(now + TWICE);
+    let focus = focus(state);
+    let nearest = match focus.keys {
+        Keys::Of(layer) => layer,
+        Keys::Nobody => focus.shown,
+    };
+    if nearest == Layer::Form {
         // The call that runs may be the one that asks.
+        let mut effects = forms::put_off(state, now);
+        effects.extend(cancel(state).unwrap_or_default());
         return effects;
     }
     if let Some(effects) = cancel(state) {
         return effects;
     }
-    if state.help.take().is_some() {
-        return Vec::new();
+    match nearest {
+        Layer::Help => state.help = None,
+        Layer::Question => return questions::answer(state, Said::NotNow, now),
+        Layer::Dialog => state.dialog = None,
+        Layer::Form => {}
+        Layer::Line => state.input.set(""),
     }
-    if state.question.is_some() {
-        return questions::answer(state, Said::NotNow, now);
-    }
-    if state.dialog.take().is_some() {
-        return Vec::new();
-    }
-    if !state.input.is_empty() {
-        state.input.set("");
-        return Vec::new();
-    }
-    if state.quit_until.is_some_and(|until| now < until) {
-        return vec![Effect::Quit(EndReason::Interrupt)];
-    }
-    state.quit_until = Some(now + TWICE);
     Vec::new()
 }
 
@@ -136,7 +131,7 @@ fn cancel(state: &mut State) -> Option<Vec<Effect>> {
 }
 
 fn help(state: &mut State, meaning: Meaning, now: u64) {
-    let most = most_scroll(state, now);
+    let most = most_scroll(state, Layer::Help, now);
     let page = usize::from(state.size.rows / 2);
     let Some(help) = &mut state.help else { return };
     match meaning {
@@ -163,7 +158,7 @@ fn scrolled(scroll: usize, meaning: Meaning, page: usize, most: usize) -> usize 
 }
 
 fn question(state: &mut State, meaning: Meaning, now: u64) -> Vec<Effect> {
-    let most = most_scroll(state, now);
+    let most = most_scroll(state, Layer::Question, now);
     let page = usize::from(state.size.rows / 2);
     let Some(open) = &mut state.question else { return Vec::new() };
     match meaning {
@@ -186,12 +181,12 @@ fn in_dialog(state: &mut State, meaning: Meaning, now: u64) -> Vec<Effect> {
         state.help = Some(Help::default());
         return Vec::new();
     }
-    let most = most_scroll(state, now);
+    let most = most_scroll(state, Layer::Dialog, now);
     let page = usize::from(state.size.rows / 2);
     let (next, effects) = match state.dialog.take() {
         None => (None, Vec::new()),
         Some(Dialog::List { chosen }) => (list(state, chosen, meaning), Vec::new()),
-        Some(Dialog::Detail(detail)) => page_of(state, detail, meaning, page, most),
+        Some(Dialog::Detail(detail)) => page_of(state, detail, meaning, Reach { page, most }, now),
         Some(Dialog::Offers { detail, scroll }) => {
             let next = match meaning {
                 Meaning::Back | Meaning::Enter => Dialog::Detail(detail),
@@ -226,17 +221,23 @@ fn list(state: &State, chosen: Option<qwen_core::ServerName>, meaning: Meaning) 
     })
 }
 
+/// How far keys scroll.
+struct Reach {
+    page: usize,
+    most: usize,
+}
+
 fn page_of(
     state: &mut State,
     mut detail: Detail,
     meaning: Meaning,
-    page: usize,
-    most: usize,
+    Reach { page, most }: Reach,
+    now: u64,
 ) -> (Option<Dialog>, Vec<Effect>) {
     match meaning {
         Meaning::Back => return (Some(Dialog::List { chosen: Some(detail.server) }), Vec::new()),
         Meaning::Turn(turn) => detail.turn(state, turn),
-        Meaning::Enter => return act(state, detail),
+        Meaning::Enter => return act(state, detail, now),
         Meaning::Up
         | Meaning::Down
         | Meaning::PageUp
@@ -250,13 +251,13 @@ fn page_of(
 }
 
 /// Does what is chosen on the page of a server.
-fn act(state: &mut State, detail: Detail) -> (Option<Dialog>, Vec<Effect>) {
+fn act(state: &mut State, detail: Detail, now: u64) -> (Option<Dialog>, Vec<Effect>) {
     let server = detail.server.clone();
     let effects = match detail.action(state) {
         None => Vec::new(),
         Some(Action::View) => return (Some(Dialog::Offers { detail, scroll: 0 }), Vec::new()),
         Some(Action::Reconnect) => command::reconnect(state, &server),
-        Some(Action::Approve) => questions::choose(state, &server),
+        Some(Action::Approve) => questions::choose(state, &server, now),
         Some(Action::Reject) => questions::reject(state, &server),
         Some(Action::Enable) => vec![Effect::Switch(server, Switched::On)],
         Some(Action::Disable) => vec![Effect::Switch(server, Switched::Off)],
@@ -265,8 +266,6 @@ fn act(state: &mut State, detail: Detail) -> (Option<Dialog>, Vec<Effect>) {
 }
 
 fn line(state: &mut State, key: KeyEvent, now: u64) -> Vec<Effect> {
-    state.input.typed_at = now;
-    state.quit_until = None;
     match (key.modifiers, key.code) {
         (_, KeyCode::Enter) => return command::enter(state, now),
         (KeyModifiers::CONTROL, KeyCode::Char('d')) if state.input.is_empty() => {

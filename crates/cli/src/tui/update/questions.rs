@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Asks what the queue asks now, where it is another question than before.
-pub(super) fn ask(state: &mut State, now: u64) -> Vec<Effect> {
+pub(super) fn ask(state: &mut State) -> Vec<Effect> {
     if matches!(&state.question, Some(OpenQuestion { about: About::Chosen(..), .. })) {
         // Somebody is deciding about a server of their choice; the queue comes after that.
         return Vec::new();
@@ -32,7 +32,7 @@ pub(super) fn ask(state: &mut State, now: u64) -> Vec<Effect> {
     }
     match asked {
         Some(Asked::Folder) => {
-            state.question = Some(OpenQuestion::folder(&state.root, now));
+            state.question = Some(OpenQuestion::folder(&state.root));
             Vec::new()
         }
         Some(Asked::Server(asked)) => {
@@ -58,9 +58,9 @@ fn gone_line(gone: &OpenQuestion, state: &State) -> Option<Line> {
 }
 
 /// Shows what was looked up, if it is still what is asked.
-pub(super) fn looked_up(state: &mut State, looked_up: Vec<Question>, about: About, now: u64) {
+pub(super) fn looked_up(state: &mut State, looked_up: Vec<Question>, about: About) {
     let waiting = state.derived.promptable.len();
-    let open = OpenQuestion::about(about, &looked_up, waiting, now);
+    let open = OpenQuestion::about(about, &looked_up, waiting);
     let counts = match &open.about {
         About::Chosen(asked, _) => entry(state, &asked.name).is_some_and(|entry| same(&entry, asked)),
         About::Folder | About::Queued(_) | About::All(_) => open.is_of(state.asking.current()),
@@ -91,7 +91,8 @@ fn entry(state: &State, name: &ServerName) -> Option<Promptable> {
 }
 
 /// Asks about a server that somebody chose, whatever was decided about it before.
-pub(super) fn choose(state: &State, name: &ServerName) -> Vec<Effect> {
+pub(super) fn choose(state: &mut State, name: &ServerName, now: u64) -> Vec<Effect> {
+    state.answered_at = now;
     match state.derived.gated.get(name) {
         Some(gated) => {
             let asked = gated.asked.clone();
@@ -110,6 +111,7 @@ pub(super) fn reject(state: &State, name: &ServerName) -> Vec<Effect> {
 /// Takes the answer that is chosen, or another one.
 pub(super) fn answer(state: &mut State, said: Said, now: u64) -> Vec<Effect> {
     let Some(open) = state.question.take() else { return Vec::new() };
+    state.answered_at = now;
     let mut effects = Vec::new();
     let reply = match &open.about {
         About::Chosen(asked, _) => match said {
@@ -139,6 +141,6 @@ pub(super) fn answer(state: &mut State, said: Said, now: u64) -> Vec<Effect> {
         Reply::ShowAll(all) => return vec![Effect::LookUp(all.clone(), About::All(all))],
         Reply::NotNow | Reply::Again | Reply::Nothing => {}
     }
-    effects.extend(ask(state, now));
+    effects.extend(ask(state));
     effects
 }

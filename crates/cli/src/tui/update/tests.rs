@@ -10,8 +10,8 @@ use super::{
         dialog::{Action, Detail, Dialog, actions},
         event::UseId,
         testing::{
-            NOW, catalogue, control, enters, files_mean, look_up, name, press, session, shown, status_of,
-            told, types, waiting, with_servers,
+            NOW, catalogue, control, enters, files_mean, look_up, name, press, rests, session, shown,
+            status_of, told, types, waiting, with_servers,
         },
     },
     *,
@@ -42,11 +42,12 @@ fn about(state: &State) -> Option<String> {
 
 /// Chooses the answer with this label and gives it.
 fn answers(state: &mut State, label: &str, now: u64) -> Vec<Effect> {
+    let now = rests(state, now);
     for _ in 0..4 {
         if shown(state).contains(&format!("[ {label}")) {
             return press(state, KeyCode::Enter, now);
         }
-        press(state, KeyCode::Right, now);
+        press(state, KeyCode::Left, now);
     }
     panic!("no answer {label}:\n{}", shown(state));
 }
@@ -134,7 +135,8 @@ fn what_was_looked_up_too_late_is_not_shown() {
 fn esc_decides_nothing_and_the_status_line_still_counts_the_server() {
     let mut state = session(80, 24);
     files_mean(&mut state, waiting(&["notes"]), NOW);
-    assert!(press(&mut state, KeyCode::Esc, NOW).is_empty());
+    let later = rests(&mut state, NOW);
+    assert!(press(&mut state, KeyCode::Esc, later).is_empty());
     files_mean(&mut state, waiting(&["notes"]), NOW);
     assert_eq!(about(&state), None);
     assert!(shown(&state).contains("1 needs approval ◆"), "{}", shown(&state));
@@ -144,7 +146,9 @@ fn esc_decides_nothing_and_the_status_line_still_counts_the_server() {
 fn what_is_chosen_at_first_decides_nothing() {
     let mut state = session(80, 24);
     files_mean(&mut state, waiting(&["notes"]), NOW);
-    assert!(decided(&press(&mut state, KeyCode::Enter, NOW)).is_empty());
+    let later = rests(&mut state, NOW);
+    assert!(decided(&press(&mut state, KeyCode::Enter, later)).is_empty());
+    assert_eq!(about(&state), None);
 }
 
 #[test]
@@ -152,11 +156,51 @@ fn keys_of_somebody_who_is_typing_are_not_meant_for_a_question_that_appears() {
     let mut state = session(80, 24);
     types(&mut state, "/ca", NOW);
     files_mean(&mut state, waiting(&["notes"]), NOW + 50);
-    types(&mut state, "ll", NOW + 100);
-    assert_eq!(state.input.text(), "/call");
-    // A moment later the question has the keys.
-    press(&mut state, KeyCode::Esc, NOW + 1000);
-    assert_eq!((about(&state), state.input.text()), (None, "/call"));
+    // However long it takes: the keys go on to the line, which stays in sight.
+    for (at, c) in (1..).zip("ll mcp__gh__sleep".chars()) {
+        press(&mut state, KeyCode::Char(c), NOW + 50 + at * 300);
+    }
+    assert_eq!(state.input.text(), "/call mcp__gh__sleep");
+    assert!(shown(&state).contains("> /call mcp__gh__sleep"), "{}", shown(&state));
+    assert!(shown(&state).contains("stop typing for a moment to answer"), "{}", shown(&state));
+    // A moment without a key, and the question has them.
+    let later = rests(&mut state, NOW);
+    press(&mut state, KeyCode::Esc, later);
+    assert_eq!((about(&state), state.input.text()), (None, "/call mcp__gh__sleep"));
+}
+
+#[test]
+fn completing_and_entering_a_line_while_a_question_appears_approves_nobody() {
+    let mut state = session(80, 24);
+    with_gh(&mut state);
+    types(&mut state, "/call mcp__gh__sl", NOW);
+    files_mean(&mut state, waiting(&["notes"]), NOW + 450);
+    let mut effects = press(&mut state, KeyCode::Tab, NOW + 900);
+    effects.extend(press(&mut state, KeyCode::Enter, NOW + 1100));
+    assert!(decided(&effects).is_empty(), "{effects:?}");
+    assert!(matches!(&effects[..], [Effect::Remember(_), Effect::Use(..)]), "{effects:?}");
+    assert_eq!(about(&state).as_deref(), Some("notes"));
+    // Nor does any single key lead from what is chosen at first to a yes, when the question has the keys.
+    for code in [KeyCode::Tab, KeyCode::Right, KeyCode::Left, KeyCode::BackTab, KeyCode::Char('y')] {
+        let mut state = session(80, 24);
+        files_mean(&mut state, waiting(&["notes"]), NOW);
+        let later = rests(&mut state, NOW);
+        press(&mut state, code, later);
+        let verdicts = decided(&press(&mut state, KeyCode::Enter, later));
+        assert!(verdicts.iter().all(|(_, verdict, _)| *verdict == Verdict::Reject), "{code:?}: {verdicts:?}");
+    }
+}
+
+#[test]
+fn keys_that_follow_an_answer_at_once_are_meant_for_nothing() {
+    let mut state = session(80, 24);
+    types(&mut state, "/quit", NOW);
+    files_mean(&mut state, waiting(&["a", "b"]), NOW);
+    answers(&mut state, "Not now", NOW);
+    assert_eq!(about(&state).as_deref(), Some("b"));
+    let at_once = state.keyed_at + 100;
+    assert!(press(&mut state, KeyCode::Enter, at_once).is_empty());
+    assert_eq!((about(&state).as_deref(), state.input.text()), (Some("b"), "/quit"));
 }
 
 #[test]
@@ -199,7 +243,8 @@ fn a_chosen_question_goes_when_its_entry_is_decided_elsewhere() {
     let mut state = session(80, 24);
     let mut derived = waiting(&["notes"]);
     files_mean(&mut state, derived.clone(), NOW);
-    press(&mut state, KeyCode::Esc, NOW);
+    let later = rests(&mut state, NOW);
+    press(&mut state, KeyCode::Esc, later);
     let row = fixtures::row("notes", Scope::Project);
     with_servers(&mut state, vec![(row, Phase::Refused(Refusal::PendingApproval))]);
     enters(&mut state, "/mcp notes", NOW);
@@ -308,11 +353,20 @@ fn ctrl_c_gives_up_the_nearest_thing_and_ends_the_session_at_the_second_time() {
     types(&mut state, "half", NOW);
     assert!(control(&mut state, 'c', NOW).is_empty());
     assert!(state.input.is_empty());
-    assert!(control(&mut state, 'c', NOW).is_empty());
     assert!(shown(&state).contains("press Ctrl-C again"));
     assert!(control(&mut state, 'c', NOW + 10_000).is_empty());
     let effects = control(&mut state, 'c', NOW + 10_100);
     assert!(matches!(&effects[..], [Effect::Quit(EndReason::Interrupt)]));
+}
+
+#[test]
+fn ctrl_d_ends_the_session_from_every_box_but_only_edits_a_line() {
+    let mut state = session(80, 24);
+    enters(&mut state, "/mcp", NOW);
+    assert!(matches!(&control(&mut state, 'd', NOW)[..], [Effect::Quit(EndReason::Quit)]));
+    let mut state = session(80, 24);
+    types(&mut state, "half", NOW);
+    assert!(control(&mut state, 'd', NOW).is_empty());
 }
 
 #[test]

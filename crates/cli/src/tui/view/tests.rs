@@ -8,7 +8,7 @@ use super::{
         event::{Size, UseId},
         help::Help,
         state::{Course, Life, Running},
-        testing::{NOW, catalogue, files_mean, press, session, shown, types, waiting, with_servers},
+        testing::{NOW, catalogue, files_mean, press, rests, session, shown, types, waiting, with_servers},
     },
     *,
 };
@@ -132,17 +132,19 @@ fn the_question_shows_the_entry_in_full_and_can_be_scrolled_on_a_small_screen() 
     for (columns, rows) in [(80, 24), (200, 60), (60, 12)] {
         let mut state = session(columns, rows);
         files_mean(&mut state, waiting(&["notes", "工具"]), NOW);
+        rests(&mut state, NOW);
         insta::with_settings!({ snapshot_suffix => format!("{columns}x{rows}") }, {
             insta::assert_snapshot!("question", shown(&state));
         });
     }
     let mut state = session(60, 12);
     files_mean(&mut state, waiting(&["notes"]), NOW);
+    let later = rests(&mut state, NOW);
     for _ in 0..50 {
-        press(&mut state, KeyCode::Down, NOW);
+        press(&mut state, KeyCode::Down, later);
     }
     insta::assert_snapshot!("question_scrolled_to_its_end", shown(&state));
-    press(&mut state, KeyCode::Up, NOW);
+    press(&mut state, KeyCode::Up, later);
     assert!(shown(&state).contains("1 more below"), "{}", shown(&state));
 }
 
@@ -150,9 +152,11 @@ fn the_question_shows_the_entry_in_full_and_can_be_scrolled_on_a_small_screen() 
 fn the_question_about_all_shows_every_entry() {
     let mut state = session(80, 40);
     files_mean(&mut state, waiting(&["notes", "tools"]), NOW);
-    press(&mut state, KeyCode::Left, NOW);
-    press(&mut state, KeyCode::Left, NOW);
-    press(&mut state, KeyCode::Enter, NOW);
+    let later = rests(&mut state, NOW);
+    press(&mut state, KeyCode::Left, later);
+    press(&mut state, KeyCode::Left, later);
+    press(&mut state, KeyCode::Enter, later);
+    rests(&mut state, later);
     insta::assert_snapshot!(shown(&state));
 }
 
@@ -164,6 +168,7 @@ fn the_folder_is_asked_about_in_words() {
         ..crate::derive::Derived::default()
     };
     files_mean(&mut state, derived, NOW);
+    rests(&mut state, NOW);
     insta::assert_snapshot!(shown(&state));
 }
 
@@ -249,4 +254,14 @@ fn a_line_longer_than_the_screen_shows_what_is_around_the_cursor() {
     assert_eq!(window("abcdefgh", "abcdefghij", 5), ("defgh".to_owned(), 5));
     assert_eq!(window("文字文字", "文字文字", 5), ("文字".to_owned(), 4));
     assert_eq!(window("a\u{1b}", "a\u{1b}b", 20), ("a\\u{1b}b".to_owned(), 7));
+}
+
+#[test]
+fn a_long_line_costs_no_more_than_what_is_seen_of_it() {
+    let long = "x".repeat(60_000);
+    let begun = std::time::Instant::now();
+    assert_eq!(window(&long, &long, 77).1, 77);
+    assert_eq!(window("", &long, 77).0.len(), 77);
+    // Work that grows with the square of the length takes minutes.
+    assert!(begun.elapsed() < std::time::Duration::from_secs(2), "{:?}", begun.elapsed());
 }
