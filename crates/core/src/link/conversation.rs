@@ -155,15 +155,15 @@ impl Conversation {
     /// What shook hands is an MCP endpoint: an answer that would say otherwise is a moment's weakness and worth another try.
     fn in_context(&self, failure: Failure) -> Failure {
         let shook_hands = self.shook_hands.load(Ordering::Relaxed);
-        match failure.kind {
-            FailureKind::WrongEndpoint { .. } | FailureKind::InvalidHandshake if shook_hands => {
-                // The question after the URL is answered.
-                let what = failure.message.split("; is its URL").next().unwrap_or_default();
-                let message = format!("{what}, after its handshake");
-                Failure { kind: FailureKind::Unavailable { retry_after: None }, message, ..failure }
-            }
-            _ => failure,
+        let is_no_answer =
+            matches!(failure.kind, FailureKind::WrongEndpoint { .. } | FailureKind::InvalidHandshake);
+        if !(shook_hands && is_no_answer) {
+            return failure;
         }
+        // The question after the URL is answered.
+        let what = failure.message.split("; is its URL").next().unwrap_or_default();
+        let message = format!("{what}, after its handshake");
+        Failure { kind: FailureKind::Unavailable { retry_after: None }, message, ..failure }
     }
 
     /// A write failed: the reason for that is on its way.
