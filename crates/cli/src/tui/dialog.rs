@@ -62,6 +62,14 @@ pub(super) enum Action {
 }
 
 impl Action {
+    /// Whether it writes nothing and decides nothing.
+    fn is_harmless(self) -> bool {
+        match self {
+            Self::View | Self::Reconnect | Self::Approve => true,
+            Self::Reject | Self::Enable | Self::Disable => false,
+        }
+    }
+
     /// As it is chosen.
     fn label(self) -> &'static str {
         match self {
@@ -81,17 +89,24 @@ impl Detail {
         Self { server, chosen: None, scroll: 0 }
     }
 
-    /// The chosen action; the first where it is gone.
+    /// The chosen action. At first the first one, where that does no harm; nothing takes the place of one that is gone.
     pub(super) fn action(&self, state: &State) -> Option<Action> {
         let actions = actions(state, &self.server);
-        self.chosen.filter(|chosen| actions.contains(chosen)).or_else(|| actions.first().copied())
+        match self.chosen {
+            Some(chosen) => actions.contains(&chosen).then_some(chosen),
+            None => actions.first().copied().filter(|first| first.is_harmless()),
+        }
     }
 
     /// Chooses another action.
     pub(super) fn turn(&mut self, state: &State, turn: Turn) {
         let actions = actions(state, &self.server);
         let now = self.action(state).and_then(|now| actions.iter().position(|&action| action == now));
-        self.chosen = actions.get(turn.within(now.unwrap_or(0), actions.len())).copied();
+        self.chosen = match (now, turn) {
+            (Some(now), turn) => actions.get(turn.within(now, actions.len())).copied(),
+            (None, Turn::Next) => actions.first().copied(),
+            (None, Turn::Before) => actions.last().copied(),
+        };
     }
 }
 
@@ -162,7 +177,10 @@ impl Dialog {
                     title: visible(detail.server.as_str()).into_owned(),
                     lines: detail::lines(state, &detail.server, width, now),
                     scroll: super::panel::Scroll::From(detail.scroll),
-                    chosen: actions.iter().position(|action| Some(*action) == chosen).unwrap_or(0),
+                    chosen: actions
+                        .iter()
+                        .position(|action| Some(*action) == chosen)
+                        .unwrap_or(actions.len()),
                     choices: actions.iter().map(|action| action.label().to_owned()).collect(),
                     keys: if actions.is_empty() { READING } else { ACTING }.to_owned(),
                 }

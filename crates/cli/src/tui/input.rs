@@ -6,6 +6,18 @@ use ratatui_textarea::{CursorMove, TextArea};
 
 use super::{complete::Completion, history::History};
 
+/// A line holds so many bytes at most.
+pub(super) const LONGEST: usize = 64 * 1024;
+
+/// Whether something fitted into the line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Fits {
+    /// It is there.
+    Yes,
+    /// The line is as it was.
+    No,
+}
+
 /// The input line.
 pub(super) struct Input {
     area: TextArea<'static>,
@@ -49,11 +61,15 @@ impl Input {
         self.completion = None;
     }
 
-    /// Takes pasted text; it stays one line.
-    pub(super) fn paste(&mut self, text: &str) {
+    /// Takes pasted text; it stays one line. Says whether it fitted; nothing is taken of what does not.
+    pub(super) fn paste(&mut self, text: &str) -> Fits {
+        if self.text().len() + text.len() > LONGEST {
+            return Fits::No;
+        }
         let one_line = text.replace("\r\n", " ").replace(['\n', '\r'], " ");
         self.area.insert_str(one_line.trim_end_matches(' '));
         self.completion = None;
+        Fits::Yes
     }
 
     /// Puts this in place of so many characters before the cursor.

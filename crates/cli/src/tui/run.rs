@@ -3,6 +3,8 @@
 //! each effect is handed on by `act`.
 
 mod act;
+mod clock;
+mod stopping;
 
 use std::{collections::BTreeMap, io, pin::pin, sync::Arc, time::Duration};
 
@@ -15,7 +17,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use self::act::Acting;
+use self::{act::Acting, clock::Clock, stopping::somebody_wakes_us};
 use super::{
     asker::Asker,
     event::{Effect, Event, Size, UseId},
@@ -43,8 +45,6 @@ use crate::{
 const TEARDOWN: Duration = Duration::from_secs(5);
 /// What is told is drawn at most so often; what is typed at once.
 const FRAME: Duration = Duration::from_millis(33);
-/// Times that go on are drawn so often.
-const TICK: Duration = Duration::from_millis(200);
 
 /// Runs the session until it is told to end.
 ///
@@ -86,6 +86,7 @@ pub(super) fn session(app: &App, global: &Global, kept: Option<&Kept>) -> Result
             cancels: BTreeMap::new(),
             drawn: Instant::now(),
             due: None,
+            clock: Clock::default(),
         };
         shell.run(guard.clone()).await;
         Ok(())
@@ -120,6 +121,7 @@ struct Shell<'a> {
     drawn: Instant,
     /// When what has changed is drawn.
     due: Option<Instant>,
+    clock: Clock,
 }
 
 /// A session that runs, and what of it is watched.
@@ -154,12 +156,16 @@ impl Shell<'_> {
             let mut starting = pin!(app.session(guard, Some(asker)));
             let mut is_starting = true;
             loop {
-                let wakes_at = self.wakes_at();
+                let now = Instant::now();
+                let wakes_at = self.clock.wakes_at(self.state.moves_every(), self.due, now);
+                let overdue = wakes_at.is_some_and(|at| at <= now);
                 let wake = tokio::select! {
                     biased;
                     told = self.signals.next() => Wake::Told(told),
                     stop = self.stops.next() => Wake::Stop(stop),
                     key = next_key(&mut self.keys) => Wake::Key(key),
+                    // Whoever tells without end keeps nobody from seeing it.
+                    () = std::future::ready(()), if overdue => Wake::Time,
                     session = &mut starting, if is_starting => Wake::Started(Box::new(session)),
                     wake = next_of(&mut self.session) => wake,
                     Some(event) = self.arrived.recv() => Wake::Arrived(event),
@@ -205,8 +211,11 @@ impl Shell<'_> {
             Wake::Status => self.status().await?,
             Wake::Arrived(event) => self.take(event).await?,
             Wake::Time => {
-                self.take(Event::Tick).await?;
-                if self.due.is_some_and(|due| due <= Instant::now()) {
+                let now = Instant::now();
+                if self.clock.has_ticked(now) {
+                    self.take(Event::Tick).await?;
+                }
+                if self.due.is_some_and(|due| due <= now) {
                     self.draw();
                 }
             }
@@ -312,15 +321,6 @@ impl Shell<'_> {
         Flow::Continue(())
     }
 
-    /// When time itself is a reason to wake up; never, where nothing moves.
-    fn wakes_at(&self) -> Option<Instant> {
-        let tick = self.state.is_moving().then(|| Instant::now() + TICK);
-        match (self.due, tick) {
-            (Some(due), Some(tick)) => Some(due.min(tick)),
-            (due, tick) => due.or(tick),
-        }
-    }
-
     fn draw(&mut self) {
         let screen = view(&self.state, now_unix_ms());
         let above = std::mem::take(&mut self.state.transcript);
@@ -341,8 +341,7 @@ impl Shell<'_> {
 
     /// Gives the terminal back and stops until the shell wakes this process up.
     async fn suspend(&mut self) {
-        let this = rustix::process::getpid();
-        if rustix::process::getsid(None).is_ok_and(|leader| leader == this) {
+        if !somebody_wakes_us() {
             self.state.say(Line::new(Tone::Quiet, "there is no shell to go back to"));
             self.draw();
             return;
@@ -351,7 +350,8 @@ impl Shell<'_> {
         self.write(&bytes);
         self.keys = None;
         self.terminal = None;
-        if let Err(error) = rustix::process::kill_process(this, rustix::process::Signal::STOP) {
+        // Whatever started this in the same group stops with it, or the shell would not see the job stop.
+        if let Err(error) = rustix::process::kill_current_process_group(rustix::process::Signal::STOP) {
             tracing::warn!(%error, "the session could not be stopped");
         } else {
             // Continued by the shell; nothing else is read before that.

@@ -5,6 +5,7 @@ use std::{
     collections::{BTreeMap, VecDeque},
     path::PathBuf,
     sync::Arc,
+    time::Duration,
 };
 
 use qwen_core::{Phase, Progress, ServerName, State as ServerState, Status};
@@ -172,12 +173,18 @@ impl State {
         tell(&mut self.teller, facts)
     }
 
-    /// Whether something on the screen changes by itself as time goes on.
-    pub(super) fn is_moving(&self) -> bool {
-        !self.running.is_empty()
+    /// How often something on the screen changes by itself as time goes on; `None` where nothing does.
+    pub(super) fn moves_every(&self) -> Option<Duration> {
+        let is_moving = !self.running.is_empty()
             || self.notices.is_open()
             || self.quit_until.is_some()
-            || focus::is_waiting(self)
+            || focus::is_waiting(self);
+        match self.dialog {
+            _ if is_moving => Some(Duration::from_millis(200)),
+            // It says for how long and in how many seconds.
+            Some(Dialog::Detail(_)) => Some(Duration::from_secs(1)),
+            Some(Dialog::List { .. } | Dialog::Offers { .. }) | None => None,
+        }
     }
 
     /// What a server is doing; `None` when it is not in the map.

@@ -97,7 +97,8 @@ fn boxed(state: &State, focus: Focus, mut panel: Panel, below: &[Line]) -> Scree
         }
     };
     let height = panel.height(columns, most_rows(state, typed.len() + below.len()));
-    let mut buffer = empty(columns, usize::from(height) + typed.len() + below.len());
+    let mut buffer = empty(state, columns, usize::from(height) + typed.len() + below.len());
+    let height = height.min(buffer.area.height);
     panel.draw(Rect::new(0, 0, columns, height), &mut buffer, state.paint);
     draw(state, &mut buffer, height, &typed);
     draw(state, &mut buffer, height + u16::try_from(typed.len()).unwrap_or(0), below);
@@ -118,7 +119,7 @@ fn typing(state: &State, below: &[Line]) -> Screen {
     let columns = state.size.columns.max(1);
     let candidates = candidates(state);
     let rows = 1 + candidates.len() + below.len();
-    let mut buffer = empty(columns, rows);
+    let mut buffer = empty(state, columns, rows);
     let (line, x) = typed(state);
     draw(state, &mut buffer, 0, &[line]);
     draw(state, &mut buffer, 1, &candidates);
@@ -131,8 +132,10 @@ fn typing(state: &State, below: &[Line]) -> Screen {
     Screen { buffer, cursor: Cursor::At(Position::new(x, 0)) }
 }
 
-fn empty(columns: u16, rows: usize) -> Buffer {
-    Buffer::empty(Rect::new(0, 0, columns, u16::try_from(rows).unwrap_or(u16::MAX)))
+/// Never as high as the terminal: what does not fit below is left out.
+fn empty(state: &State, columns: u16, rows: usize) -> Buffer {
+    let most = state.size.rows.saturating_sub(1).max(1);
+    Buffer::empty(Rect::new(0, 0, columns, u16::try_from(rows).unwrap_or(most).min(most)))
 }
 
 fn draw(state: &State, buffer: &mut Buffer, from: u16, lines: &[Line]) {

@@ -3,10 +3,13 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use tokio::sync::mpsc;
+use tokio::{
+    sync::mpsc,
+    time::{Instant, sleep_until},
+};
 use tokio_util::sync::CancellationToken;
 
-use super::failed;
+use super::{FRAME, failed};
 use crate::{
     app::{App, Session},
     args::Global,
@@ -108,12 +111,16 @@ impl Acting<'_> {
         let (progress, mut notices) = mpsc::unbounded_channel();
         let inbox = self.inbox.clone();
         tokio::spawn(async move {
+            let mut next = Instant::now();
             let mut use_it = std::pin::pin!(using.run(wish, progress, cancel));
             let lines = loop {
                 tokio::select! {
                     biased;
                     lines = &mut use_it => break lines,
-                    Some(progress) = notices.recv() => tell(&inbox, Event::Progress(id, progress)),
+                    Some(progress) = newest(&mut notices, next) => {
+                        next = Instant::now() + FRAME;
+                        tell(&inbox, Event::Progress(id, progress));
+                    }
                 }
             };
             tell(&inbox, Event::Ended(id, lines));
@@ -153,4 +160,30 @@ impl Acting<'_> {
 /// Reports; when the loop has ended nobody needs it.
 fn tell(inbox: &mpsc::UnboundedSender<Event>, event: Event) {
     inbox.send(event).unwrap_or(());
+}
+
+/// The newest notice at that time, or the first after it: nobody sees more of them than are drawn.
+async fn newest<T>(notices: &mut mpsc::UnboundedReceiver<T>, at: Instant) -> Option<T> {
+    sleep_until(at).await;
+    let mut newest = notices.recv().await?;
+    while let Ok(newer) = notices.try_recv() {
+        newest = newer;
+    }
+    Some(newest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn of_a_flood_of_notices_the_newest_is_kept() {
+        let (send, mut notices) = mpsc::unbounded_channel();
+        for number in 0..10_000 {
+            send.send(number).unwrap();
+        }
+        assert_eq!(newest(&mut notices, Instant::now()).await, Some(9999));
+        drop(send);
+        assert_eq!(newest(&mut notices, Instant::now()).await, None);
+    }
 }

@@ -9,6 +9,7 @@ use super::{
         event::Effect,
         focus::{Keys, Layer, focus},
         help::Help,
+        input::Fits,
         line::Line,
         panel::Turn,
         state::{Course, State},
@@ -73,7 +74,14 @@ pub(super) fn paste(state: &mut State, text: &str, now: u64) {
                 form.paste(text);
             }
         }
-        Keys::Of(Layer::Line) => state.input.paste(text),
+        Keys::Of(Layer::Line) => match state.input.paste(text) {
+            Fits::Yes => {}
+            Fits::No => state.say(Line::new(
+                Tone::Attention,
+                "that is too long to paste: a line holds 64 KiB; write the arguments to a file and type \
+                 /call TOOL @FILE",
+            )),
+        },
         Keys::Of(Layer::Help | Layer::Question | Layer::Dialog) | Keys::Nobody => {}
     }
 }

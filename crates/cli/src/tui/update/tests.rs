@@ -482,3 +482,32 @@ fn a_planned_commit_moves_the_status_line_and_is_told_once() {
     update(&mut state, Event::Tick, NOW + 10_000);
     assert_eq!(told(&mut state), ["reloaded: +gh, 0 kept", "connected: gh (2 tools)"]);
 }
+
+#[test]
+fn a_paste_that_no_line_holds_is_refused_and_said() {
+    let mut state = session(80, 24);
+    update(&mut state, Event::Paste("x".repeat(60_000)), NOW);
+    assert_eq!(state.input.text().len(), 60_000);
+    assert!(shown(&state).starts_with("> xxx"));
+    update(&mut state, Event::Paste("x".repeat(60_000)), NOW);
+    assert_eq!(state.input.text().len(), 60_000);
+    let said = told(&mut state);
+    assert!(said[0].contains("64 KiB") && said[0].contains("@FILE"), "{said:?}");
+}
+
+#[test]
+fn a_stray_enter_on_the_page_of_a_server_writes_nothing() {
+    let mut state = session(80, 24);
+    for phase in [Phase::Refused(Refusal::Disabled), Phase::Refused(Refusal::Rejected)] {
+        with_servers(&mut state, vec![(fixtures::row("gh", Scope::User), phase)]);
+        state.dialog = Some(Dialog::Detail(Detail::of(name("gh"))));
+        assert!(!shown(&state).contains("[ "), "{}", shown(&state));
+        assert!(press(&mut state, KeyCode::Enter, NOW).is_empty());
+    }
+    press(&mut state, KeyCode::Right, NOW);
+    assert!(matches!(&press(&mut state, KeyCode::Enter, NOW)[..], [Effect::Switch(_, Switched::Off)]));
+    // What comes instead of the action that was chosen is not chosen.
+    with_servers(&mut state, vec![(fixtures::row("gh", Scope::User), Phase::Refused(Refusal::Disabled))]);
+    assert!(press(&mut state, KeyCode::Enter, NOW).is_empty());
+    assert!(!shown(&state).contains("[ "), "{}", shown(&state));
+}

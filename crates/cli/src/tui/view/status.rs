@@ -9,11 +9,18 @@ use super::super::{
 };
 use crate::text::{Tone, count, cut_to, visible};
 
+/// As many uses are shown, the oldest first.
+const MOST_USES: usize = 4;
+
 /// The lines, from top to bottom; the last one is the status line.
 pub(super) fn lines(state: &State, width: usize, now: u64) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     lines.extend(state.notices.line().map(|line| Line::new(Tone::Attention, "» ").and_line(line)));
-    lines.extend(state.running.iter().map(|running| self::running(running, now)));
+    lines.extend(state.running.iter().take(MOST_USES).map(|running| self::running(running, now)));
+    let more = state.running.len().saturating_sub(MOST_USES);
+    if more > 0 {
+        lines.push(Line::new(Tone::Quiet, &format!("… and {more} more")));
+    }
     lines.push(status(state, width));
     lines
 }

@@ -265,3 +265,26 @@ fn a_long_line_costs_no_more_than_what_is_seen_of_it() {
     // Work that grows with the square of the length takes minutes.
     assert!(begun.elapsed() < std::time::Duration::from_secs(2), "{:?}", begun.elapsed());
 }
+
+#[test]
+fn thirty_uses_leave_room_for_everything_else() {
+    let mut state = session(80, 24);
+    let running = |id| Running {
+        id: UseId(id),
+        label: format!("call a{id}"),
+        since: NOW,
+        progress: None,
+        course: Course::Going,
+    };
+    state.running = (1..=30).map(running).collect();
+    let screen = shown(&state);
+    assert!(screen.contains("call a4") && !screen.contains("call a5 "), "{screen}");
+    assert!(screen.contains("… and 26 more"), "{screen}");
+    for rows in [1, 2, 3, 5] {
+        state.size.rows = rows;
+        for dialog in [None, Some(Dialog::List { chosen: None })] {
+            state.dialog = dialog;
+            assert!(view(&state, NOW).buffer.area.height <= (rows - 1).max(1), "{rows}");
+        }
+    }
+}
