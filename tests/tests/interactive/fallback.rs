@@ -34,7 +34,7 @@ fn without_a_terminal_the_session_is_the_one_of_watch() {
     child.stderr.take().expect("stderr").read_to_string(&mut said).expect("text");
     assert_eq!(
         said,
-        "qwen: no interactive session here: stdin is no terminal; going on as `qwen mcp watch`\n"
+        "qwen: no interactive session here: stdin is not a terminal; going on as `qwen mcp watch`\n"
     );
 }
 

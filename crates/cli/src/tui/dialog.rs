@@ -183,11 +183,12 @@ impl Dialog {
                         .unwrap_or(actions.len()),
                     choices: actions.iter().map(|action| action.label().to_owned()).collect(),
                     keys: if actions.is_empty() { READING } else { ACTING }.to_owned(),
+                    ..Panel::default()
                 }
             }
             Self::Offers { detail, scroll } => Panel {
                 title: format!("{} offers", visible(detail.server.as_str())),
-                lines: detail::offers(state, &detail.server, width),
+                lines: detail::offers(state, &detail.server, width, *scroll),
                 scroll: super::panel::Scroll::From(*scroll),
                 keys: READING.to_owned(),
                 ..Panel::default()

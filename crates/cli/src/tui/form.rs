@@ -32,6 +32,8 @@ pub(super) struct Form {
     at: usize,
     button: usize,
     problem: Option<String>,
+    /// Lines above the first that is seen; none where what takes the keys is kept in sight.
+    scroll: Option<usize>,
     /// Whether it has the keys yet.
     pub(super) guard: Guard,
     /// How often the server asked more while this is open.
@@ -71,7 +73,17 @@ impl Form {
             properties.iter().map(|(name, schema)| Field::new(name, schema, need(name))).collect();
         // A key that was meant for something else sends nothing.
         let button = if fields.is_empty() { NOT_NOW } else { 0 };
-        Self { id, question, fields, at: 0, button, problem: None, guard: Guard::default(), more: 0 }
+        Self {
+            id,
+            question,
+            fields,
+            at: 0,
+            button,
+            problem: None,
+            scroll: Some(0),
+            guard: Guard::default(),
+            more: 0,
+        }
     }
 
     /// As the transcript names it.
@@ -88,6 +100,7 @@ impl Form {
     /// Takes a key; what the person says comes back when they have said it.
     pub(super) fn take(&mut self, key: FormKey) -> Option<QuestionReply> {
         let places = self.fields.len() + 1;
+        self.scroll = None;
         match (key, self.fields.get_mut(self.at)) {
             (FormKey::Move(turn), _) => self.at = turn.within(self.at, places),
             (FormKey::Enter, Some(_)) => self.at = Turn::Next.within(self.at, places),
@@ -105,6 +118,15 @@ impl Form {
             }
         }
         None
+    }
+
+    /// Scrolls so many lines, no further than to the last that can be the first.
+    pub(super) fn page(&mut self, turn: Turn, lines: usize, most: usize) {
+        let from = self.scroll.unwrap_or(most).min(most);
+        self.scroll = Some(match turn {
+            Turn::Next => (from + lines).min(most),
+            Turn::Before => from.saturating_sub(lines),
+        });
     }
 
     /// Takes pasted text.
@@ -140,16 +162,13 @@ impl Form {
 
     /// The box.
     pub(super) fn panel(&self, width: usize) -> Panel {
-        let mut lines = vec![
-            Line::new(Tone::Attention, "the server ")
-                .and(Tone::Strong, self.server())
-                .and(Tone::Attention, " asks; what you answer goes to it"),
-        ];
-        lines.extend(
-            Line::of_text(Tone::Normal, &self.question.message)
-                .iter()
-                .flat_map(|line| line.wrapped(width, 0)),
-        );
+        // Whoever asks stays in sight, however much is asked.
+        let head = Line::new(Tone::Attention, "the server ")
+            .and(Tone::Strong, self.server())
+            .and(Tone::Attention, " asks; what you answer goes to it")
+            .wrapped(width, 0);
+        let message = Line::of_text(Tone::Normal, &self.question.message);
+        let mut lines: Vec<Line> = message.iter().flat_map(|line| line.wrapped(width, 0)).collect();
         lines.push(Line::default());
         let mut seen = 0;
         for (index, field) in self.fields.iter().enumerate() {
@@ -167,11 +186,12 @@ impl Form {
         }
         Panel {
             title: format!("A question of {}", visible(self.server())),
+            head,
             lines,
-            scroll: Scroll::From(seen.saturating_sub(4)),
+            scroll: Scroll::From(self.scroll.unwrap_or(seen.saturating_sub(3))),
             choices: BUTTONS.iter().map(|&button| button.to_owned()).collect(),
             chosen: if on_buttons { self.button } else { BUTTONS.len() },
-            keys: "↑↓ field · ←→ choose · Enter next, then answer · Esc not now".to_owned(),
+            keys: "↑↓ field · ←→ choose · PgDn scroll · Enter next, then answer · Esc not now".to_owned(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use qwen_core::{Catalogue, ServerName};
 
-use super::line::Line;
+use super::{line::Line, using::MOST_LINES};
 use crate::{
     derive::Derived,
     settings::{Presence, Severity, Snapshot},
@@ -17,8 +17,10 @@ pub(super) fn tools(catalogue: &Catalogue, server: Option<&ServerName>, width: u
         return vec![Line::new(Tone::Normal, "no tools")];
     }
     let longest = tools.iter().map(|tool| tool.name.len()).max().unwrap_or(0);
-    tools
+    let more = tools.len().saturating_sub(MOST_LINES);
+    let mut lines: Vec<Line> = tools
         .into_iter()
+        .take(MOST_LINES)
         .map(|tool| {
             let about = tool.description.as_deref().and_then(|text| text.lines().next()).unwrap_or_default();
             let name = format!("{:longest$}", tool.name);
@@ -26,7 +28,11 @@ pub(super) fn tools(catalogue: &Catalogue, server: Option<&ServerName>, width: u
             Line::new(Tone::Strong, &format!("  {name}"))
                 .and(Tone::Normal, &format!("  {}", cut_to(&visible(about), room)))
         })
-        .collect()
+        .collect();
+    if more > 0 {
+        lines.push(Line::new(Tone::Quiet, &format!("… and {more} more; /mcp shows those of a server")));
+    }
+    lines
 }
 
 /// Which files are read, and what is wrong in them.

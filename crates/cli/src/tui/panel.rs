@@ -16,6 +16,8 @@ use crate::text::{Paint, Tone};
 pub(super) struct Panel {
     /// On its border.
     pub(super) title: String,
+    /// Always in sight, above the lines.
+    pub(super) head: Vec<Line>,
     /// Each no wider than the box.
     pub(super) lines: Vec<Line>,
     /// Where it is scrolled to.
@@ -79,7 +81,8 @@ const BORDER: u16 = 2;
 impl Panel {
     /// The rows it takes, of so many at most.
     pub(super) fn height(&self, columns: u16, most: u16) -> u16 {
-        let rows = self.lines.len() + usize::from(self.below(columns)) + usize::from(BORDER);
+        let rows =
+            self.head.len() + self.lines.len() + usize::from(self.below(columns)) + usize::from(BORDER);
         u16::try_from(rows).unwrap_or(most).min(most)
     }
 
@@ -90,7 +93,7 @@ impl Panel {
 
     /// Lines that fit.
     fn room(&self, columns: u16, rows: u16) -> usize {
-        usize::from(rows.saturating_sub(BORDER + self.below(columns)).max(1))
+        usize::from(rows.saturating_sub(BORDER + self.below(columns))).saturating_sub(self.head.len()).max(1)
     }
 
     /// Rows below the lines: what can be chosen, and what keys do.
@@ -142,9 +145,14 @@ impl Panel {
             };
             block = block.title_bottom(Drawn::styled(more, style(Tone::Attention, paint)).right_aligned());
         }
-        let inner = block.inner(area);
+        let whole = block.inner(area);
         block.render(area, buffer);
-        for (y, line) in (inner.y..).zip(self.lines.iter().skip(first).take(room)) {
+        for (y, line) in (whole.y..whole.bottom()).zip(&self.head) {
+            buffer.set_line(whole.x, y, &line.drawn(paint), whole.width);
+        }
+        let head = u16::try_from(self.head.len()).unwrap_or(whole.height).min(whole.height);
+        let inner = Rect { y: whole.y + head, height: whole.height - head, ..whole };
+        for (y, line) in (inner.y..inner.bottom()).zip(self.lines.iter().skip(first).take(room)) {
             buffer.set_line(inner.x, y, &line.drawn(paint), inner.width);
         }
         if let Scroll::Around(line) = self.scroll

@@ -139,6 +139,7 @@ impl OpenQuestion {
             choices: self.choices.iter().map(|choice| choice.label.to_owned()).collect(),
             chosen: self.chosen,
             keys: "←→ choose · Enter answer · ↑↓ scroll · Esc not now · ? help".to_owned(),
+            ..Panel::default()
         }
     }
 }

@@ -49,8 +49,8 @@ impl NoScreen {
     /// As it follows "no interactive session here:".
     pub(super) fn as_str(self) -> &'static str {
         match self {
-            Self::Stdin => "stdin is no terminal",
-            Self::Stdout => "stdout is no terminal",
+            Self::Stdin => "stdin is not a terminal",
+            Self::Stdout => "stdout is not a terminal",
             Self::Dumb => "TERM names no terminal that can be drawn on",
         }
     }

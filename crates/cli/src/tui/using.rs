@@ -33,7 +33,7 @@ pub(super) struct Using {
 }
 
 /// As many lines of a result are printed.
-const MOST_LINES: usize = 500;
+pub(super) const MOST_LINES: usize = 500;
 
 impl Using {
     /// Does what was asked for and says what came of it.

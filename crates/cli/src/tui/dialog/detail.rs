@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     row::{ListRow, Outcome, list_row, tone_of},
-    text::{Tone, count, visible},
+    text::{Tone, count, cut_to, visible},
     words::of_removed,
 };
 
@@ -39,7 +39,7 @@ pub(super) fn lines(state: &State, name: &ServerName, width: usize, now: u64) ->
     page.entry(&row);
     if let Phase::Failed { retry_at_unix_ms: Some(at), .. } = &server.phase {
         let seconds = at.saturating_sub(now).div_ceil(1000);
-        page.fact(Tone::Normal, "tried", Some(&format!("again in {seconds} s")));
+        page.fact(Tone::Normal, "next try", Some(&format!("in {seconds} s")));
     }
     if let Some(tail) = &row.stderr_tail {
         page.gap();
@@ -122,34 +122,45 @@ impl Page {
     }
 }
 
-/// What a server offers, as it says itself.
-pub(super) fn offers(state: &State, name: &ServerName, width: usize) -> Vec<Line> {
+/// What a server offers, as it says itself, one line each. Thousands may be on offer, so lines too far from where the box
+/// is scrolled to are there and empty.
+pub(super) fn offers(state: &State, name: &ServerName, width: usize, scroll: usize) -> Vec<Line> {
     let catalogue = &state.status.catalogue;
     let tools = catalogue.tools.values().filter(|tool| tool.server == *name);
-    let tools: Vec<_> = tools.map(|tool| (tool.name.to_string(), tool.description.clone())).collect();
+    let tools: Vec<_> = tools.map(|tool| (&*tool.name, tool.description.as_deref())).collect();
     let prompts = catalogue.prompts.values().filter(|prompt| prompt.server == *name);
-    let prompts: Vec<_> =
-        prompts.map(|prompt| (prompt.name.to_string(), prompt.description.clone())).collect();
+    let prompts: Vec<_> = prompts.map(|prompt| (&*prompt.name, prompt.description.as_deref())).collect();
     let resources = catalogue.resources.values().filter(|resource| resource.server == *name);
     let resources: Vec<_> =
-        resources.map(|resource| (resource.uri.to_string(), Some(resource.name.clone()))).collect();
+        resources.map(|resource| (&*resource.uri, Some(resource.name.as_str()))).collect();
+    let kinds = [("tools", tools), ("prompts", prompts), ("resources", resources)];
+    let rows = usize::from(state.size.rows);
+    let all: usize = kinds.iter().map(|(_, items)| items.len() + 1).sum();
+    let scroll = scroll.min(all);
+    let near = scroll.saturating_sub(rows + kinds.len())..scroll + rows;
     let mut lines = Vec::new();
-    for (title, items) in [("tools", tools), ("prompts", prompts), ("resources", resources)] {
+    for (title, items) in kinds {
         if items.is_empty() {
             continue;
         }
         lines.push(Line::new(Tone::Quiet, title));
         for (name, about) in items {
-            let about = about.unwrap_or_default();
-            let first = about.lines().next().unwrap_or_default();
-            let line = Line::new(Tone::Strong, &format!("  {}  ", visible(&name))).and(Tone::Normal, first);
-            lines.extend(line.wrapped(width, 6));
+            let is_near = near.contains(&lines.len());
+            lines.push(if is_near { offer(name, about.unwrap_or_default(), width) } else { Line::default() });
         }
     }
     if lines.is_empty() {
         lines.push(Line::new(Tone::Normal, "nothing at the moment"));
     }
     lines
+}
+
+/// `  mcp__gh__search  Looks for something`.
+fn offer(name: &str, about: &str, width: usize) -> Line {
+    let first: String = about.lines().next().unwrap_or_default().chars().take(width).collect();
+    let head = Line::new(Tone::Strong, &format!("  {}  ", cut_to(&visible(name), width.saturating_sub(4))));
+    let room = width.saturating_sub(head.width());
+    if room < 4 { head } else { head.and(Tone::Normal, &cut_to(&visible(&first), room)) }
 }
 
 /// `12 s`, `3 min`, `2 h`, `4 d`.

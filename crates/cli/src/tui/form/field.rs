@@ -126,13 +126,13 @@ impl Field {
                 .trim()
                 .parse::<i64>()
                 .map(|number| Some(Value::from(number)))
-                .map_err(|_| "is no whole number"),
+                .map_err(|_| "is not a whole number"),
             (Content::Typed(text), Kind::Number) => match text.trim().parse::<f64>() {
                 Ok(number) if number.is_finite() => Ok(Some(Value::from(number))),
-                Ok(_) | Err(_) => Err("is no number"),
+                Ok(_) | Err(_) => Err("is not a number"),
             },
             (Content::Typed(text), Kind::Json) => {
-                serde_json::from_str(text).map(Some).map_err(|_| "is no JSON; write texts in quotes")
+                serde_json::from_str(text).map(Some).map_err(|_| "is not JSON; write texts in quotes")
             }
             (Content::Typed(_), Kind::OneOf(_))
             | (Content::Chosen(_), Kind::Text | Kind::Number | Kind::Integer | Kind::Json) => missing,

@@ -88,7 +88,7 @@ fn what_does_not_fit_the_schema_is_not_sent_and_said() {
     types(&mut form, "da");
     form.at = 1;
     types(&mut form, "many");
-    assert_eq!(answer(&mut form), "age: is no whole number");
+    assert_eq!(answer(&mut form), "age: is not a whole number");
     for _ in 0..4 {
         form.take(FormKey::Erase);
     }
@@ -218,4 +218,24 @@ fn ctrl_c_on_a_form_gives_up_the_call_as_well_and_the_second_one_ends_the_sessio
     update(&mut state, Event::Asked(FormId(1), plain("gh")), NOW);
     let now = rests(&mut state, NOW);
     assert!(matches!(&control(&mut state, 'd', now)[..], [Effect::Quit(_)]));
+}
+
+#[test]
+fn a_long_question_is_read_from_its_beginning_and_always_says_whose_it_is() {
+    let mut state = session(80, 24);
+    let message: String = (0..100).map(|number| format!("line {number}.\n")).collect();
+    update(&mut state, Event::Asked(FormId(1), ServerQuestion { message, ..plain("gh") }), NOW);
+    let now = rests(&mut state, NOW);
+    assert!(shown(&state).contains("line 0."), "{}", shown(&state));
+    for expected in ["line 12.", "line 24.", "line 36."] {
+        press(&mut state, KeyCode::PageDown, now);
+        let screen = shown(&state);
+        assert!(screen.contains(expected) && screen.contains("the server gh asks"), "{screen}");
+    }
+    for _ in 0..20 {
+        press(&mut state, KeyCode::PageDown, now);
+    }
+    assert!(shown(&state).contains("line 99."), "{}", shown(&state));
+    press(&mut state, KeyCode::PageUp, now);
+    assert!(!shown(&state).contains("line 99."), "{}", shown(&state));
 }

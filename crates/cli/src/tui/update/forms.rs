@@ -5,10 +5,12 @@ use qwen_core::{QuestionReply, ServerQuestion};
 
 use super::super::{
     event::Effect,
+    focus::Layer,
     form::{Form, FormId, FormKey},
     line::Line,
     panel::Turn,
     state::State,
+    view::most_scroll,
 };
 use crate::text::{Tone, visible};
 
@@ -45,6 +47,8 @@ pub(super) fn asked(state: &mut State, id: FormId, question: ServerQuestion) -> 
 pub(super) fn key(state: &mut State, key: KeyEvent, now: u64) -> Vec<Effect> {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     let key = match (control, key.code) {
+        (_, KeyCode::PageUp) => return page(state, Turn::Before, now),
+        (_, KeyCode::PageDown) => return page(state, Turn::Next, now),
         (_, KeyCode::Esc) => return put_off(state, now),
         (_, KeyCode::Up | KeyCode::BackTab) | (true, KeyCode::Char('p')) => FormKey::Move(Turn::Before),
         (_, KeyCode::Down | KeyCode::Tab) | (true, KeyCode::Char('n')) => FormKey::Move(Turn::Next),
@@ -59,6 +63,15 @@ pub(super) fn key(state: &mut State, key: KeyEvent, now: u64) -> Vec<Effect> {
         Some(reply) => reply_with(state, reply, now),
         None => Vec::new(),
     }
+}
+
+fn page(state: &mut State, turn: Turn, now: u64) -> Vec<Effect> {
+    let most = most_scroll(state, Layer::Form, now);
+    let lines = usize::from(state.size.rows / 2);
+    if let Some(form) = state.forms.front_mut() {
+        form.page(turn, lines, most);
+    }
+    Vec::new()
 }
 
 /// Goes away from the form without saying anything, where there is one.

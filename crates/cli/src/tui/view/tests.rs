@@ -288,3 +288,32 @@ fn thirty_uses_leave_room_for_everything_else() {
         }
     }
 }
+
+#[test]
+fn of_eight_thousand_tools_only_those_in_sight_are_laid_out() {
+    let mut state = session(80, 24);
+    some_servers(&mut state);
+    let mut status = (*state.status).clone();
+    let mut offered = catalogue();
+    let one = std::sync::Arc::clone(offered.tools.values().next().unwrap());
+    for number in 0..8000 {
+        let name: std::sync::Arc<str> = format!("mcp__gh__t{number:04}").into();
+        let description = Some("word ".repeat(1000));
+        let tool = qwen_core::CatalogueTool { name: name.clone(), description, ..(*one).clone() };
+        offered.tools.insert(name, std::sync::Arc::new(tool));
+    }
+    status.catalogue = std::sync::Arc::new(offered);
+    state.status = std::sync::Arc::new(status);
+    let page = |scroll| Dialog::Offers { detail: Detail::of(ServerName::from("gh")), scroll };
+    let laid_out = page(4000).panel(&state, 76, NOW).lines;
+    assert_eq!(laid_out.len(), 8002 + 1 + 2 + 2);
+    assert!(laid_out.iter().filter(|line| line.width() > 0).count() < 60);
+    for scroll in [0, 4000, 7000, usize::MAX] {
+        state.dialog = Some(page(scroll));
+        let screen = shown(&state);
+        assert!(screen.lines().all(|row| !row.trim_matches(['│', ' ']).is_empty()), "{scroll}: {screen}");
+    }
+    let tools = super::super::listing::tools(&state.status.catalogue, None, 80);
+    assert_eq!(tools.len(), 501);
+    assert_eq!(tools.last().unwrap().plain(), "… and 7502 more; /mcp shows those of a server");
+}
