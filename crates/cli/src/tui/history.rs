@@ -49,10 +49,19 @@ impl History {
     }
 }
 
-/// Whether a line may be kept beyond the session: arguments under a name that says secret are not.
+/// Whether a line may be kept beyond the session: arguments under a name that says secret are not, nor is a URL with
+/// userinfo or a query.
 pub(super) fn may_be_kept(line: &str) -> bool {
     const WORDS: [&str; 5] = ["key", "token", "secret", "password", "auth"];
     let lower = line.to_lowercase();
+    let tells = |url: &str| {
+        let url = url.split(['"', '\'', ' ']).next().unwrap_or_default();
+        let authority = url.split(['/', '?', '#']).next().unwrap_or_default();
+        authority.contains('@') || url.contains('?')
+    };
+    if lower.split("://").skip(1).any(tells) {
+        return false;
+    }
     match lower.find(['{', '[']) {
         Some(at) => !WORDS.iter().any(|word| lower[at..].contains(word)),
         None => true,
@@ -91,6 +100,20 @@ mod tests {
             ("/call mcp__a__b {\"apiKey\": \"x\"}", false),
             ("/call mcp__token__b {\"x\": 1}", true),
             ("/mcp reconnect auth", true),
+        ] {
+            assert_eq!(may_be_kept(line), kept, "{line}");
+        }
+    }
+
+    #[test]
+    fn what_a_url_may_hide_is_not_kept() {
+        for (line, kept) in [
+            ("/resource https://e.example/a", true),
+            ("/resource file:///a@b", true),
+            ("/resource https://ada:pw@e.example/a", false),
+            ("/resource gh https://e.example/a?sig=1", false),
+            ("/call a b {\"url\": \"https://e.example/a?x=1\"}", false),
+            ("/call a b {\"url\": \"https://e.example/a\", \"why\": \"really?\"}", true),
         ] {
             assert_eq!(may_be_kept(line), kept, "{line}");
         }
