@@ -19,6 +19,9 @@ pub(super) fn resolve(
 ) -> Option<Remote> {
     let text = resolving.value(&[written.url.field], &written.url.text);
     let url = address(&text, written.url.field, resolving);
+    if let Some(url) = &url {
+        resolving.masks.extend(secrets(url, &text.text));
+    }
     if let Some(unused) = &written.unused_url {
         let other = resolving.value(&[unused.field], &unused.text);
         let other = address(&other, unused.field, resolving);
@@ -74,6 +77,25 @@ fn address(text: &Text, field: &str, resolving: &mut Resolving<'_>) -> Option<Ur
             None
         }
     }
+}
+
+/// What of an address is a secret wherever it is repeated: its user info and the values of its query, as written and as
+/// meant.
+fn secrets(url: &Url, written: &str) -> Vec<Secret> {
+    let query = written.split_once('?').map_or("", |(_, query)| query.split('#').next().unwrap_or_default());
+    let raw = query.split('&').filter_map(|pair| pair.split_once('=')).map(|(_, value)| value.to_owned());
+    let meant = url.query_pairs().map(|(_, value)| value.into_owned());
+    let decoded = |text: &str| {
+        // A query decodes the same way, but for `+`, which user info means literally.
+        let as_query = format!("v={}", text.replace('+', "%2B"));
+        url::form_urlencoded::parse(as_query.as_bytes())
+            .map(|(_, value)| value.into_owned())
+            .collect::<String>()
+    };
+    let user_info = [url.username(), url.password().unwrap_or_default()];
+    let user_info = user_info.into_iter().flat_map(|part| [part.to_owned(), decoded(part)]);
+    let all = raw.chain(meant).chain(user_info);
+    all.filter(|secret| !secret.is_empty()).map(Secret::from).collect()
 }
 
 fn header(name: &str, value: &Secret, resolving: &mut Resolving<'_>) {

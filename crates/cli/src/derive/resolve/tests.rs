@@ -231,3 +231,14 @@ fn an_entry_that_is_switched_off_is_just_that_whatever_is_wrong_with_it() {
         assert_eq!(invalid.switch, Switch::Off);
     }
 }
+
+#[test]
+fn what_an_address_carries_of_secrets_is_known_as_written_and_as_meant() {
+    let url = "https://tom%40home:pass%2Fword+1@h/mcp?key=abc%20def123&empty=&flag#frag=x";
+    let resolved = own(json!({ "httpUrl": url }));
+    let known: Vec<&str> = spec_of(&resolved).masks.iter().map(qwen_core::Secret::expose).collect();
+    for secret in ["tom%40home", "tom@home", "pass%2Fword+1", "pass/word+1", "abc%20def123", "abc def123"] {
+        assert!(known.contains(&secret), "{secret}: {known:?}");
+    }
+    assert_eq!(known.len(), 6, "{known:?}");
+}
