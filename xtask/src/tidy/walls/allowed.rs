@@ -37,6 +37,7 @@ pub(super) const ALLOWED: [Rights; 4] = [
             ("fastrand", "jitter of the back-off, key of the fingerprint"),
             ("futures", "object-safe futures at the seams"),
             ("http", "requests, statuses and headers of remote servers"),
+            ("hyper-util", "what NO_PROXY excepts, as the HTTP client itself reads it"),
             ("indexmap", "servers open in the order in which they are written"),
             ("libc", "signal dispositions of the guard process, which no safe crate sets before exec"),
             ("reqwest", "remote servers; known to this crate alone"),
