@@ -96,7 +96,20 @@ impl App {
     /// # Errors
     /// There is no such project folder, or a file of the user's lies where a project could write it.
     pub(crate) fn open(global: &Global, screen: Screen) -> Result<Self, StartError> {
-        let app = Self::reread(global, screen)?;
+        let environment = Environment::of_process().map_err(StartError::Surroundings)?;
+        Self::open_in(environment, global, screen)
+    }
+
+    /// The same in given surroundings.
+    ///
+    /// # Errors
+    /// As for [`App::open`].
+    pub(crate) fn open_in(
+        environment: Environment,
+        global: &Global,
+        screen: Screen,
+    ) -> Result<Self, StartError> {
+        let app = Self::reread_in(environment, global, screen)?;
         app.note_flags();
         Ok(app)
     }
@@ -107,7 +120,7 @@ impl App {
     /// As for [`App::open`].
     pub(crate) fn reread(global: &Global, screen: Screen) -> Result<Self, StartError> {
         let environment = Environment::of_process().map_err(StartError::Surroundings)?;
-        Self::open_in(environment, global, screen)
+        Self::reread_in(environment, global, screen)
     }
 
     /// Says on stderr which flags mean more or less than somebody may think.
@@ -136,11 +149,11 @@ impl App {
         }
     }
 
-    /// The same in given surroundings.
+    /// As [`App::reread`], in given surroundings.
     ///
     /// # Errors
     /// As for [`App::open`].
-    pub(crate) fn open_in(
+    pub(crate) fn reread_in(
         environment: Environment,
         global: &Global,
         screen: Screen,

@@ -134,7 +134,7 @@ impl Acting<'_> {
         let (reload, inbox) = (Arc::clone(&self.session.reload), self.inbox.clone());
         let runtime = tokio::runtime::Handle::current();
         tokio::task::spawn_blocking(move || {
-            let switched = App::open_in(environment, &global, Screen::Headless)
+            let switched = App::reread_in(environment, &global, Screen::Headless)
                 .map_err(|error| output::chain(&error))
                 .and_then(|app| switch_in(&app, &name, way));
             let said = match switched {
