@@ -192,7 +192,8 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
 
 fn start_process(inner: &Arc<Inner>, state: &mut State) -> io::Result<()> {
     let Some(exe) = &inner.exe else { return Ok(()) };
-    let (line, child) = connect(exe)?;
+    let known: String = state.groups.iter().map(|(group, start)| added(*group, *start)).collect();
+    let (line, child) = connect(exe, &known)?;
     if state.line.is_some() {
         state.kill_process();
     }
@@ -200,8 +201,6 @@ fn start_process(inner: &Arc<Inner>, state: &mut State) -> io::Result<()> {
     state.process = Pid::from_raw(child.id().cast_signed());
     state.number += 1;
     let number = state.number;
-    let known: String = state.groups.iter().map(|(group, start)| added(*group, *start)).collect();
-    state.tell(&known);
     let weak = Arc::downgrade(inner);
     std::thread::Builder::new()
         .name("guard-watch".to_owned())
@@ -210,9 +209,11 @@ fn start_process(inner: &Arc<Inner>, state: &mut State) -> io::Result<()> {
     Ok(())
 }
 
-fn connect(exe: &Path) -> io::Result<(UnixStream, Child)> {
+/// What is known is on the line before the guard process exists, so that our own end in this very moment loses no group.
+fn connect(exe: &Path, known: &str) -> io::Result<(UnixStream, Child)> {
     let (ours, theirs) = UnixStream::pair()?;
     ours.set_nonblocking(true)?;
+    (&ours).write_all(known.as_bytes())?;
     let child = spawn_guard(exe, GUARD_WORD, theirs.into())?;
     Ok((ours, child))
 }

@@ -81,14 +81,9 @@ fn every_state_has_a_page_that_says_cause_and_next_step() {
 
 #[test]
 fn states_that_only_a_running_session_sees_have_pages_too() {
-    let needs_auth = Failure::new(
-        FailureKind::NeedsAuth { challenge: None },
-        "https://e.example answered 401 Unauthorized",
-    );
     let states = [
         ("connecting", Phase::Connecting(Connecting::Handshake)),
         ("connecting_after_call", Phase::Connecting(Connecting::WaitingForCall)),
-        ("needs_auth", Phase::Failed { failure: needs_auth, retry_at_unix_ms: None }),
         ("failed_retried", failed()),
     ];
     for (label, phase) in states {
