@@ -10,7 +10,10 @@ use crate::real_servers::{self, Extent};
 /// When a test fails.
 pub(crate) fn run(sh: &Shell, extent: Extent) -> anyhow::Result<()> {
     build(sh)?;
-    let skipped = real_servers::run(sh, extent)?;
+    let mut skipped = real_servers::run(sh, extent)?;
+    if !has_tmux(sh) {
+        skipped.push("the interactive session in tmux: tmux is not installed".to_owned());
+    }
     cmd!(sh, "cargo test --quiet --locked --workspace --doc").run()?;
     every_other(sh, &[])?;
     for part in skipped {
@@ -44,4 +47,8 @@ fn every_other(sh: &Shell, filter: &[String]) -> anyhow::Result<()> {
 
 fn has_nextest(sh: &Shell) -> bool {
     cmd!(sh, "cargo nextest --version").quiet().ignore_stdout().ignore_stderr().run().is_ok()
+}
+
+fn has_tmux(sh: &Shell) -> bool {
+    cmd!(sh, "tmux -V").quiet().ignore_stdout().ignore_stderr().run().is_ok()
 }
