@@ -35,7 +35,7 @@ use crate::{
         WatchOptions, load,
     },
     text::{Paint, visible},
-    words::Background,
+    words::{Background, Prompt},
 };
 
 /// Everything that a command starts with: the files as they were at start, and where decisions are kept.
@@ -182,7 +182,7 @@ impl App {
 
     /// What the words point to.
     pub(crate) fn background(&self) -> Background<'_> {
-        Background { snapshot: &self.snapshot, root: self.root() }
+        Background { snapshot: &self.snapshot, root: self.root(), prompt: Prompt::Shell }
     }
 
     /// The project.

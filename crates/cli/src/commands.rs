@@ -26,7 +26,7 @@ mod watch;
 use self::catalogue::Listed;
 pub(crate) use self::{
     approvals::decided_here,
-    approve::unknown,
+    approve::unknown_at,
     call::{Asked, Keep, arguments_of, asked, first_error, text_of},
     switch::{Switched, switch_in},
     trust::{Rule, TrustRecord},

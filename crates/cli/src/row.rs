@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::{
     derive::{Derived, Row, Source},
     settings::Diagnostic,
-    words::{self, Background, Words},
+    words::{self, Background, Prompt, Words},
 };
 
 pub(crate) use self::table::{ServerLine, last_words, render_list, table, tone_of};
@@ -237,7 +237,7 @@ fn not_tried(row: &Row) -> Words {
     let candidate = row.shadowed_by.as_ref();
     Words {
         cause: Some("not tried".to_owned()),
-        next_step: candidate.map(|candidate| words::approve(&row.name, &candidate.hash)),
+        next_step: candidate.map(|candidate| Prompt::Shell.decide(&row.name, &candidate.hash)),
     }
 }
 

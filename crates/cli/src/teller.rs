@@ -1,7 +1,7 @@
 //! In which order is what happened told? Keeps the last status that was told and what has not been said yet. It prints
 //! nothing and waits for nothing.
 
-use std::{path::Path, sync::Arc};
+use std::sync::Arc;
 
 use qwen_core::{McpEvent, Phase, ServerName, ServerStatus, Status, changes};
 
@@ -9,7 +9,6 @@ use crate::{
     derive::Derived,
     events::Event,
     hot_reload::CliEvent,
-    settings::Snapshot,
     words::{Background, Words, of_phase, of_removed},
 };
 
@@ -18,10 +17,8 @@ use crate::{
 pub(crate) struct Facts<'a> {
     /// What the files mean.
     pub(crate) derived: &'a Derived,
-    /// The files.
-    pub(crate) snapshot: &'a Snapshot,
-    /// The project.
-    pub(crate) root: &'a Path,
+    /// Where they point to.
+    pub(crate) back: Background<'a>,
 }
 
 /// Turns statuses and what happened to files into events, each told once and in order.
@@ -83,9 +80,8 @@ fn put_into_words(event: McpEvent, facts: Facts<'_>) -> Event {
 }
 
 fn words(name: &ServerName, status: Option<&ServerStatus>, facts: Facts<'_>) -> Words {
-    let back = Background { snapshot: facts.snapshot, root: facts.root };
     match status {
-        Some(status) => of_phase(&status.phase, name, facts.derived.rows.get(name), back),
+        Some(status) => of_phase(&status.phase, name, facts.derived.rows.get(name), facts.back),
         None => of_removed(),
     }
 }
@@ -95,7 +91,7 @@ mod tests {
     use qwen_core::{CommitRecord, Connected, Refusal, Scope};
 
     use super::*;
-    use crate::fixtures;
+    use crate::{fixtures, settings::Snapshot};
 
     fn status(generation: u64) -> Arc<Status> {
         let mut status = Status { observed: generation, ..Status::default() };
@@ -133,7 +129,7 @@ mod tests {
     #[test]
     fn a_planned_commit_is_told_once_whether_its_status_or_its_notice_comes_first() {
         let (derived, snapshot) = (Derived::default(), Snapshot::default());
-        let facts = Facts { derived: &derived, snapshot: &snapshot, root: Path::new("/p") };
+        let facts = Facts { derived: &derived, back: fixtures::background(&snapshot) };
         let planned = || CliEvent::Planned { generation: 1, status: status(1) };
 
         let mut teller = Teller::default();
@@ -161,7 +157,7 @@ mod tests {
         let mut teller = Teller { told: Arc::new(told) };
         let servers = vec![ServerName::from("github"), ServerName::from("linter")];
         let mut causes = |derived: &Derived| {
-            let facts = Facts { derived, snapshot: &snapshot, root: Path::new("/p") };
+            let facts = Facts { derived, back: fixtures::background(&snapshot) };
             let events = teller.happened(CliEvent::ShadowsChanged { servers: servers.clone() }, facts);
             let causes: Vec<_> = events
                 .into_iter()
@@ -182,7 +178,7 @@ mod tests {
     #[test]
     fn what_happened_to_files_is_told_as_it_is() {
         let (derived, snapshot) = (Derived::default(), Snapshot::default());
-        let facts = Facts { derived: &derived, snapshot: &snapshot, root: Path::new("/p") };
+        let facts = Facts { derived: &derived, back: fixtures::background(&snapshot) };
         let event = CliEvent::PendingApprovalChanged { servers: Vec::new() };
         assert_eq!(kinds(&Teller::default().happened(event, facts)), ["cli"]);
     }

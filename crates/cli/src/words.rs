@@ -1,6 +1,8 @@
 //! Why is a server not connected, and what can be done? The one place that puts reasons into words; what it says is
 //! the same on the terminal and in JSON. It knows no output format.
 
+mod step;
+
 use std::path::Path;
 
 use qwen_core::{
@@ -9,6 +11,7 @@ use qwen_core::{
 use qwen_settings_schema::{Restricting, Setting, restricting};
 use serde_json::Value;
 
+pub(crate) use self::step::Prompt;
 use crate::{
     derive::{Row, ShadowedBy, Source},
     settings::{Content, FolderRules, Snapshot, SourceFile, SourceId, as_written},
@@ -37,6 +40,8 @@ pub(crate) struct Background<'a> {
     pub(crate) snapshot: &'a Snapshot,
     /// The project, for trust.
     pub(crate) root: &'a Path,
+    /// Where the next steps are typed.
+    pub(crate) prompt: Prompt,
 }
 
 /// The words for a server that stands in the map, `row` being what is known of its entry.
@@ -47,7 +52,7 @@ pub(crate) fn of_phase(phase: &Phase, name: &ServerName, row: Option<&Row>, back
             let mut next_step = None;
             if let Some(candidate) = row.and_then(|row| row.shadowed_by.as_ref()) {
                 notes.push(shadowed(candidate));
-                next_step = Some(approve(name, &candidate.hash));
+                next_step = Some(back.prompt.decide(name, &candidate.hash));
             }
             Words { cause: (!notes.is_empty()).then(|| notes.join("; ")), next_step }
         }
@@ -59,9 +64,10 @@ pub(crate) fn of_phase(phase: &Phase, name: &ServerName, row: Option<&Row>, back
             },
             "nothing; it goes live by itself",
         ),
-        Phase::Failed { failure, retry_at_unix_ms } => {
-            Words::new(failure.message.clone(), after_failure(failure, *retry_at_unix_ms, name, row))
-        }
+        Phase::Failed { failure, retry_at_unix_ms } => Words::new(
+            failure.message.clone(),
+            after_failure(failure, *retry_at_unix_ms, name, row, back.prompt),
+        ),
         Phase::Refused(refusal) => of_refusal(refusal, name, row, back),
     }
 }
@@ -88,11 +94,11 @@ pub(crate) fn of_refusal(
         Refusal::UntrustedFolder => match broken_trust(back.snapshot) {
             Some(record) => Words::new(
                 format!("{record} could not be read, and without it no folder is trusted"),
-                format!("mend {record}, or move it away and run `qwen trust`"),
+                format!("mend {record}, or move it away and run `qwen trust`{}", back.prompt.elsewhere()),
             ),
             None => Words::new(
                 format!("the folder {} is not trusted", visible(&back.root.display().to_string())),
-                "run `qwen trust` there, if you trust what is in it",
+                format!("run `qwen trust` there{}, if you trust what is in it", back.prompt.elsewhere()),
             ),
         },
         Refusal::NotAllowed(NotAllowedBy::LaunchBound) => Words::new(
@@ -126,7 +132,7 @@ pub(crate) fn of_refusal(
         }
         Refusal::Disabled => Words::new(
             format!("switched off in {}", entry()),
-            format!("switch it on in {}, or run `qwen mcp enable {}`", entry(), shell_word(name.as_str())),
+            format!("switch it on in {}, or {}", entry(), back.prompt.enable(name)),
         ),
         Refusal::Invalid { why } => Words::new(visible(why), format!("mend {}", entry())),
         // Another process would vouch for it, so no command of another process decides about it.
@@ -134,10 +140,10 @@ pub(crate) fn of_refusal(
             "awaits approval: it is not what this --mcp-config file held at start",
             "decide in /mcp of this session, or start it again with the same --mcp-config",
         ),
-        Refusal::PendingApproval => Words::new("awaits approval", approve(name, hash())),
+        Refusal::PendingApproval => Words::new("awaits approval", back.prompt.decide(name, hash())),
         Refusal::Rejected => Words::new(
             "was rejected for this exact configuration",
-            format!("edit {}, or run `{}`", entry(), approve_command(name, hash())),
+            format!("edit {}, or {}", entry(), back.prompt.approve(name, hash())),
         ),
     }
 }
@@ -172,16 +178,22 @@ fn is_session(row: Option<&Row>) -> bool {
 }
 
 /// What a person does after a failed connection.
-fn after_failure(failure: &Failure, retry_at: Option<u64>, name: &ServerName, row: Option<&Row>) -> String {
+fn after_failure(
+    failure: &Failure,
+    retry_at: Option<u64>,
+    name: &ServerName,
+    row: Option<&Row>,
+    prompt: Prompt,
+) -> String {
     let entry = row.map_or_else(|| "its entry".to_owned(), |row| place(&row.source));
-    let again = format!("`qwen mcp reconnect {}`", shell_word(name.as_str()));
+    let again = prompt.reconnect(name);
     match &failure.kind {
         FailureKind::CommandNotFound => format!("install it, or mend command in {entry}"),
         FailureKind::CwdMissing | FailureKind::CwdNotAFolder => {
             format!("make the folder, or mend cwd in {entry}")
         }
         FailureKind::NeedsAuth { .. } => format!("give it credentials in headers in {entry}"),
-        FailureKind::Forbidden => format!("give it other credentials in headers in {entry}, or run {again}"),
+        FailureKind::Forbidden => format!("give it other credentials in headers in {entry}, or {again}"),
         FailureKind::WrongEndpoint { .. } => format!("check its URL in {entry}, then {again}"),
         FailureKind::Tls => {
             "name its certificate authority in NODE_EXTRA_CA_CERTS or SSL_CERT_FILE and start again"
@@ -189,9 +201,9 @@ fn after_failure(failure: &Failure, retry_at: Option<u64>, name: &ServerName, ro
         }
         FailureKind::Unsupported => format!("switch it off in {entry} until this version can do it"),
         FailureKind::InvalidHandshake => format!("check in {entry} that it is an MCP server, then {again}"),
-        FailureKind::CrashLoop => format!("mend {entry}, which tries it again at once, or run {again}"),
+        FailureKind::CrashLoop => format!("mend {entry}, which tries it again at once, or {again}"),
         FailureKind::HandshakeTimeout | FailureKind::Listing => {
-            format!("give it more time with discoveryTimeoutMs in {entry}, or run {again}")
+            format!("give it more time with discoveryTimeoutMs in {entry}, or {again}")
         }
         FailureKind::Spawn
         | FailureKind::Exited
@@ -200,8 +212,10 @@ fn after_failure(failure: &Failure, retry_at: Option<u64>, name: &ServerName, ro
         | FailureKind::Network
         | FailureKind::Unavailable { .. }
         | FailureKind::Aborted => match retry_at {
-            Some(_) => format!("nothing; it is tried again by itself, or at once after an edit of {entry}"),
-            None => format!("mend {entry}, or run {again}"),
+            Some(_) => {
+                format!("nothing; a running session keeps trying, and tries at once after an edit of {entry}")
+            }
+            None => format!("mend {entry}, or {again}"),
         },
     }
 }
@@ -213,22 +227,6 @@ pub(crate) fn shadowed(candidate: &ShadowedBy) -> String {
         Decision::Rejected => "a rejected entry",
     };
     format!("shadowed by {what} in {}", place(&candidate.source))
-}
-
-/// The step that decides about exactly this entry.
-pub(crate) fn approve(name: &ServerName, hash: &str) -> String {
-    format!("decide in /mcp of a session, or run `{}`", approve_command(name, hash))
-}
-
-/// The command that approves exactly this entry.
-pub(crate) fn approve_command(name: &ServerName, hash: &str) -> String {
-    let word = shell_word(name.as_str());
-    // A name that starts with a dash would be read as a flag.
-    if word.starts_with('-') {
-        format!("qwen mcp approve --hash {hash} -- {word}")
-    } else {
-        format!("qwen mcp approve {word} --hash {hash}")
-    }
 }
 
 /// `FILE:LINE`, as configured.

@@ -19,7 +19,7 @@ use crate::{
     exit::Exit,
     output,
     settings::edit::{change_file, line_of, root_of, set_entry},
-    words,
+    words::{self, Prompt},
 };
 
 /// Why nothing was added.
@@ -146,7 +146,7 @@ fn outlook(app: &App, addition: &Addition, mut edited: Edited) -> Edited {
     if let Some(waiting) = waiting(app, addition) {
         edited.hash = Some(waiting.hash.clone());
         edited.cause = Some("awaits approval".to_owned());
-        edited.next_step = Some(words::approve(&name, &waiting.hash));
+        edited.next_step = Some(Prompt::Shell.decide(&name, &waiting.hash));
         return edited;
     }
     let Some(row) = derived.rows.get(&name) else { return edited };
@@ -185,7 +185,7 @@ fn offer(app: &App, addition: &Addition, edited: Edited, telling: Telling) -> Ex
     let yes = io::stdin().lock().read_line(&mut answer).is_ok()
         && ["y", "yes"].contains(&answer.trim().to_lowercase().as_str());
     if !yes {
-        output::print(&format!("it waits; {}\n", words::approve(&asked.name, &asked.hash)));
+        output::print(&format!("it waits; {}\n", Prompt::Shell.decide(&asked.name, &asked.hash)));
         return Exit::Ok;
     }
     let decided = asked.hash.parse::<ApprovalHash>().map_err(|_| ()).map(|hash| {

@@ -8,8 +8,8 @@ use std::io::{self, BufRead as _, IsTerminal as _};
 use qwen_approvals::{ApprovalHash, Verdict};
 use serde::Serialize;
 
-pub(crate) use self::target::unknown;
 use self::target::{Target, nothing_waits, target, waiting};
+pub(crate) use self::target::{unknown, unknown_at};
 use crate::{
     app::App,
     args::{ApproveArgs, Global, RejectArgs},

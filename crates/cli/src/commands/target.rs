@@ -239,7 +239,8 @@ mod tests {
                     edited.line = Some(3);
                     edited.hash = Some(crate::fixtures::HASH.to_owned());
                     edited.cause = Some("awaits approval".to_owned());
-                    edited.next_step = Some(crate::words::approve(&"gh".into(), crate::fixtures::HASH));
+                    edited.next_step =
+                        Some(crate::words::Prompt::Shell.decide(&"gh".into(), crate::fixtures::HASH));
                 }
                 Done::Disabled => edited.line = Some(2),
                 Done::Removed | Done::Enabled | Done::Unchanged => {}

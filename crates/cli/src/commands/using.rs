@@ -103,7 +103,7 @@ impl Problem {
     /// A reason of core.
     pub(crate) fn unavailable(back: Background<'_>, derived: &Derived, unavailable: &Unavailable) -> Self {
         let near = |nearest: &[String]| match nearest {
-            [] => "`qwen mcp tools` lists every name".to_owned(),
+            [] => back.prompt.list_names().to_owned(),
             near => format!(
                 "did you mean {}?",
                 near.iter().map(|name| visible(name)).collect::<Vec<_>>().join(" or ")
@@ -127,7 +127,7 @@ impl Problem {
             Unavailable::Refused { server, refusal } => Self::refused(back, derived, server, refusal),
             Unavailable::Connecting { server } => {
                 let message = format!("the server {} did not answer in time", visible(server.as_str()));
-                let step = Some("give it more time with --timeout".to_owned());
+                let step = Some(back.prompt.give_time().to_owned());
                 Self::new("failed", message, ExitOf::ServersFailed).about(server, step)
             }
             Unavailable::Failed { server, failure } => {

@@ -27,6 +27,7 @@ use crate::{
     signals::{HangupMeans, Signals, Told, hangup_means},
     teller::{Facts, Teller},
     text::Paint,
+    words::{Background, Prompt},
 };
 
 /// How long servers get at the end of the session.
@@ -222,7 +223,8 @@ impl Watching<'_> {
     fn with_facts<T>(&mut self, tell: impl FnOnce(&mut Teller, Facts<'_>) -> T) -> T {
         let derived = Arc::clone(&self.derived.borrow());
         let snapshot = Arc::clone(&self.seen.borrow().snapshot);
-        let facts = Facts { derived: &derived, snapshot: &snapshot, root: self.app.root() };
+        let back = Background { snapshot: &snapshot, root: self.app.root(), prompt: Prompt::Shell };
+        let facts = Facts { derived: &derived, back };
         tell(&mut self.teller, facts)
     }
 

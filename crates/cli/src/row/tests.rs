@@ -10,7 +10,7 @@ use crate::{
 
 fn listed(row: &Row, phase: &Phase) -> ListRow {
     let snapshot = Snapshot::default();
-    let back = Background { snapshot: &snapshot, root: Path::new("/p") };
+    let back = fixtures::background(&snapshot);
     list_row(row, Outcome::Phase { phase, since_unix_ms: WHEN }, back)
 }
 
@@ -32,7 +32,7 @@ fn document(servers: Vec<ListRow>) -> Document<ListRow> {
 fn a_list_shows_each_state_with_its_cause_and_next_step_in_aligned_columns() {
     let refused = |refusal| Phase::Refused(refusal);
     let snapshot = Snapshot::default();
-    let back = Background { snapshot: &snapshot, root: Path::new("/p") };
+    let back = fixtures::background(&snapshot);
     let rows = vec![
         listed(&fixtures::row("数据库", Scope::User), &connected()),
         listed(&fixtures::row("crashes", Scope::User), &failed(Some("first line\nlast \u{1b}[31mline"))),

@@ -64,6 +64,9 @@ pub(super) fn settings(snapshot: &Snapshot, derived: &Derived) -> Vec<Line> {
         0 => "nothing is wrong in them".to_owned(),
         number => count(number, "problem"),
     };
-    lines.push(Line::new(Tone::Quiet, &format!("{problems}; `qwen settings show` prints the values")));
+    lines.push(Line::new(
+        Tone::Quiet,
+        &format!("{problems}; in a shell `qwen settings show` prints the values"),
+    ));
     lines
 }

@@ -27,7 +27,7 @@ use crate::{
     settings::Snapshot,
     teller::{Facts, Teller},
     text::Paint,
-    words::Background,
+    words::{Background, Prompt},
 };
 
 /// The interactive session.
@@ -159,7 +159,7 @@ impl State {
 
     /// What the words point to.
     pub(super) fn background(&self) -> Background<'_> {
-        Background { snapshot: &self.snapshot, root: &self.root }
+        Background { snapshot: &self.snapshot, root: &self.root, prompt: Prompt::Session }
     }
 
     /// Says a line for good.
@@ -169,7 +169,8 @@ impl State {
 
     /// Lets the teller tell with what is known now.
     pub(super) fn with_facts<T>(&mut self, tell: impl FnOnce(&mut Teller, Facts<'_>) -> T) -> T {
-        let facts = Facts { derived: &self.derived, snapshot: &self.snapshot, root: &self.root };
+        let back = Background { snapshot: &self.snapshot, root: &self.root, prompt: Prompt::Session };
+        let facts = Facts { derived: &self.derived, back };
         tell(&mut self.teller, facts)
     }
 

@@ -15,7 +15,7 @@ use crate::{
     output,
     settings::Snapshot,
     text::{Tone, visible},
-    words::Background,
+    words::{Background, Prompt},
 };
 
 /// What a use needs, as of the moment when it begins.
@@ -57,11 +57,12 @@ impl Using {
     }
 
     fn background(&self) -> Background<'_> {
-        Background { snapshot: &self.snapshot, root: &self.root }
+        Background { snapshot: &self.snapshot, root: &self.root, prompt: Prompt::Session }
     }
 
     async fn call(&self, words: &[String], options: CallOptions) -> Result<Vec<Line>, Problem> {
-        let (tool, text) = asked(words, |name| self.derived.rows.contains_key(name))?;
+        let (tool, text) =
+            asked(words, |name| self.derived.rows.contains_key(name)).map_err(|_| which_tool())?;
         let arguments = arguments(text.as_deref())?;
         let tool = tool.find(&self.status()).ok_or_else(|| self.missing(&tool))?;
         if let Some(wrong) = first_error(&tool.input_schema, &arguments) {
@@ -170,6 +171,12 @@ impl Using {
     }
 }
 
+/// The words name no tool.
+fn which_tool() -> Problem {
+    let message = "which tool? type /call SERVER TOOL {JSON}, or /call with the name that /tools shows";
+    Problem::new("usage", message, ExitOf::Usage)
+}
+
 /// What was typed as arguments; the keys that are pressed belong to the session, so stdin is none.
 fn arguments(text: Option<&str>) -> Result<Value, Problem> {
     match text {
@@ -197,7 +204,10 @@ fn shown(tone: Tone, text: &str) -> Vec<Line> {
     let more = lines.len().saturating_sub(MOST_LINES);
     if more > 0 {
         lines.truncate(MOST_LINES);
-        lines.push(Line::new(Tone::Quiet, &format!("… and {more} more lines; `qwen mcp call` prints all")));
+        lines.push(Line::new(
+            Tone::Quiet,
+            &format!("… and {more} more lines; in a shell `qwen mcp call` prints all"),
+        ));
     }
     lines
 }

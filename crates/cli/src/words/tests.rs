@@ -25,7 +25,7 @@ fn refusals() -> Vec<Refusal> {
 #[test]
 fn every_refusal_says_why_and_what_to_do() {
     let snapshot = snapshot();
-    let back = Background { snapshot: &snapshot, root: Path::new("/p") };
+    let back = fixtures::background(&snapshot);
     let row = fixtures::row("gh", Scope::Project);
     let mut text = String::new();
     for refusal in refusals() {
@@ -43,7 +43,7 @@ fn every_refusal_says_why_and_what_to_do() {
 #[test]
 fn every_failure_names_a_way_out() {
     let snapshot = Snapshot::default();
-    let back = Background { snapshot: &snapshot, root: Path::new("/p") };
+    let back = fixtures::background(&snapshot);
     let row = fixtures::row("gh", Scope::User);
     let kinds = [
         FailureKind::CommandNotFound,
@@ -70,7 +70,7 @@ fn every_failure_names_a_way_out() {
 #[test]
 fn an_approval_that_is_missing_points_to_no_log() {
     let snapshot = snapshot();
-    let back = Background { snapshot: &snapshot, root: Path::new("/p") };
+    let back = fixtures::background(&snapshot);
     let row = fixtures::row("gh", Scope::Project);
     for refusal in [Refusal::PendingApproval, Refusal::Rejected] {
         let words = of_refusal(&refusal, &row.name, Some(&row), back);
@@ -83,7 +83,7 @@ fn an_approval_that_is_missing_points_to_no_log() {
 #[test]
 fn a_connected_server_says_who_would_take_its_name() {
     let snapshot = Snapshot::default();
-    let back = Background { snapshot: &snapshot, root: Path::new("/p") };
+    let back = fixtures::background(&snapshot);
     let row = fixtures::shadowed("gh");
     let phase =
         Phase::Connected(Connected { pid: None, tools: 1, prompts: 0, resources: 0, warnings: Vec::new() });
@@ -93,18 +93,12 @@ fn a_connected_server_says_who_would_take_its_name() {
 }
 
 #[test]
-fn a_name_cannot_smuggle_words_into_a_command() {
-    assert_eq!(approve_command(&ServerName::from("a b"), "h"), "qwen mcp approve 'a b' --hash h");
-    assert_eq!(approve_command(&ServerName::from("--all"), "h"), "qwen mcp approve --hash h -- --all");
-}
-
-#[test]
 fn a_broken_record_of_trust_is_what_has_to_be_mended() {
     let mut record =
         (*file(SourceId::TrustedFolders, "/home/u/.qwen/trustedFolders.json", json!({}), &[], 1)).clone();
     record.content = Content::Folders(FolderRules::Unreadable);
     let snapshot = Snapshot::default().with(std::sync::Arc::new(record));
-    let back = Background { snapshot: &snapshot, root: Path::new("/p") };
+    let back = fixtures::background(&snapshot);
     let words = of_refusal(&Refusal::UntrustedFolder, &ServerName::from("gh"), None, back);
     assert_eq!(
         (words.cause.unwrap().as_str(), words.next_step.unwrap().as_str()),
@@ -118,9 +112,21 @@ fn a_broken_record_of_trust_is_what_has_to_be_mended() {
 #[test]
 fn no_command_is_named_for_an_entry_that_another_process_would_vouch_for() {
     let snapshot = Snapshot::default();
-    let back = Background { snapshot: &snapshot, root: Path::new("/p") };
+    let back = fixtures::background(&snapshot);
     let mut row = fixtures::row("gh", Scope::Session);
     row.approval = fixtures::row("gh", Scope::Project).approval;
     let words = of_refusal(&Refusal::PendingApproval, &row.name, Some(&row), back);
     assert!(!words.next_step.unwrap().contains("qwen mcp approve"));
+}
+
+#[test]
+fn in_a_session_the_next_step_is_something_that_one_does_in_it() {
+    let snapshot = snapshot();
+    let back = Background { prompt: Prompt::Session, ..fixtures::background(&snapshot) };
+    for state in fixtures::every_state() {
+        let words = of_phase(&state.phase, &state.row.name, Some(&state.row), back);
+        let step = words.next_step.unwrap_or_default();
+        // What nothing on the screen does is done elsewhere, and says so.
+        assert!(!step.contains("`qwen ") || step.contains("in another terminal"), "{}: {step}", state.label);
+    }
 }

@@ -7,7 +7,7 @@ use crate::{
     derive::{Derived, Promptable},
     exit::Exit,
     text::visible,
-    words::{Background, of_refusal, place},
+    words::{Background, Prompt, of_refusal, place},
 };
 
 /// What a name means.
@@ -59,11 +59,16 @@ pub(super) fn target(derived: &Derived, name: &str, verdict: Verdict, back: Back
 
 /// That there is no such server, with the names that come near.
 pub(crate) fn unknown(derived: &Derived, name: &str) -> String {
+    unknown_at(Prompt::Shell, derived, name)
+}
+
+/// The same, for whoever types at this prompt.
+pub(crate) fn unknown_at(prompt: Prompt, derived: &Derived, name: &str) -> String {
     let near = qwen_core::nearest(name, derived.rows.keys().map(ServerName::as_str));
     let near: Vec<_> = near.iter().map(|name| visible(name).into_owned()).collect();
     let shown = visible(name);
     if near.is_empty() {
-        format!("no server named {shown} is configured; see `qwen mcp list --no-connect`")
+        format!("no server named {shown} is configured; {}", prompt.list_servers())
     } else {
         format!("no server named {shown} is configured; did you mean {}?", near.join(" or "))
     }
@@ -89,8 +94,6 @@ pub(super) fn nothing_waits() -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use qwen_core::{Decision, Refusal, Scope};
     use serde_json::json;
 
@@ -118,7 +121,7 @@ mod tests {
 
     fn said(name: &str, verdict: Verdict) -> String {
         let snapshot = Snapshot::default();
-        let back = Background { snapshot: &snapshot, root: Path::new("/p") };
+        let back = fixtures::background(&snapshot);
         match target(&derived(), name, verdict, back) {
             Target::Entry(asked) => format!("decides about {}", asked.name),
             Target::Not { why, exit } => format!("{}: {why}", exit.code()),

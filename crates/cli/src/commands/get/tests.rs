@@ -2,12 +2,12 @@ use qwen_core::{Pattern, Scope};
 use serde_json::json;
 
 use super::*;
-use crate::{derive::Loser, fixtures, settings::Snapshot, words::Background};
+use crate::{derive::Loser, fixtures, settings::Snapshot};
 
 fn document_of(row: &Row, refusal: Option<Refusal>, at: usize) -> GetDocument {
     let checks = checks(refusal.as_ref(), at);
     let snapshot = Snapshot::default();
-    let back = Background { snapshot: &snapshot, root: std::path::Path::new("/p") };
+    let back = fixtures::background(&snapshot);
     let phase = refusal.map(Phase::Refused);
     let outcome = match &phase {
         None => Outcome::NotTried,

@@ -26,6 +26,7 @@ use crate::{
         state::State,
         using::{Using, told},
     },
+    words::{Background, Prompt},
 };
 
 /// What effects act on.
@@ -151,7 +152,7 @@ impl Acting<'_> {
         let (derived, snapshot) = (Arc::clone(&self.state.derived), Arc::clone(&self.state.snapshot));
         let root = self.state.root.clone();
         move |unavailable| {
-            let back = crate::words::Background { snapshot: &snapshot, root: &root };
+            let back = Background { snapshot: &snapshot, root: &root, prompt: Prompt::Session };
             crate::commands::Problem::unavailable(back, &derived, unavailable)
         }
     }

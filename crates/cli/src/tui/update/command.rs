@@ -17,10 +17,10 @@ use super::{
     is_connected, is_known,
 };
 use crate::{
-    commands::unknown,
+    commands::unknown_at,
     events::EndReason,
     text::{Tone, visible},
-    words::of_phase,
+    words::{Prompt, of_phase},
 };
 
 /// Does what the typed line asks for.
@@ -87,7 +87,7 @@ pub(super) fn reconnect(state: &mut State, name: &ServerName) -> Vec<Effect> {
 fn known(state: &mut State, name: &ServerName) -> bool {
     let known = is_known(state, name);
     if !known {
-        let text = unknown(&state.derived, name.as_str());
+        let text = unknown_at(Prompt::Session, &state.derived, name.as_str());
         state.say(Line::new(Tone::Attention, &text));
     }
     known

@@ -1,5 +1,3 @@
-use std::path::Path;
-
 use qwen_core::{LaunchBound, Scope, ServerName, admit};
 use serde_json::json;
 
@@ -22,7 +20,7 @@ fn planned(rows: Vec<Row>) -> Document<PlanRow> {
     let derived = derived(rows);
     let verdicts = admit(&derived.desired(), &LaunchBound::Unbounded);
     let snapshot = Snapshot::default();
-    plan(&derived, &verdicts, Background { snapshot: &snapshot, root: Path::new("/p") })
+    plan(&derived, &verdicts, fixtures::background(&snapshot))
 }
 
 fn saved(document: &Document<PlanRow>) -> SavedPlan {
