@@ -1,14 +1,20 @@
 //! What of everything that happens is told, and how often? What happens within moments of each other is gathered into
 //! one line that is updated in place, and told for good when it has become quiet. It prints nothing.
 
-use indexmap::IndexMap;
-use qwen_core::{CommitRecord, Phase, Refusal, ServerName};
+mod moved;
 
+use std::collections::BTreeMap;
+
+use indexmap::IndexMap;
+use qwen_core::{Phase, Refusal, ServerName};
+
+use self::moved::Moved;
 use super::line::Line;
 use crate::{
     events::{Event, sentence},
-    hot_reload::{CliEvent, NoticeCode},
+    hot_reload::{CliEvent, Counts, NoticeCode},
     text::{Tone, count, visible},
+    words::Words,
 };
 
 /// So long nothing may happen before it is told for good, in milliseconds.
@@ -18,6 +24,8 @@ pub(super) const QUIET: u64 = 600;
 #[derive(Default, Debug)]
 pub(super) struct Notices {
     burst: Option<Burst>,
+    /// Whose failure was told for good, and is tried again since.
+    failing: BTreeMap<ServerName, Failing>,
     /// Edits wait for `/reload`.
     pub(super) held: Held,
 }
@@ -32,6 +40,14 @@ pub(super) enum Held {
     Edits,
 }
 
+/// A failure that was told.
+#[derive(Debug)]
+struct Failing {
+    words: Words,
+    /// How often it failed like this.
+    tries: u32,
+}
+
 /// Things that happened close to each other.
 #[derive(Debug)]
 struct Burst {
@@ -42,17 +58,8 @@ struct Burst {
     servers: IndexMap<ServerName, Came>,
     /// What happened to files; told only when no reload says more.
     files: Vec<Line>,
-}
-
-/// What reloads did, together.
-#[derive(Clone, Debug, Default)]
-struct Moved {
-    reloads: usize,
-    added: Vec<ServerName>,
-    changed: Vec<ServerName>,
-    removed: Vec<ServerName>,
-    /// By the newest.
-    kept: usize,
+    /// Entries that are wrong, by the message that names the key; told only where their server says nothing.
+    wrong: Vec<(String, Line)>,
 }
 
 /// What a server came to.
@@ -60,8 +67,14 @@ struct Moved {
 enum Came {
     /// It is connected, with so many tools.
     Connected(usize),
+    /// It failed, and this is what to say of it for good.
+    Failed(Words, Line),
+    /// It failed as it did before, so often by now.
+    FailedAgain(u32),
+    /// Its entry is wrong.
+    Invalid(Line),
     /// Anything else that somebody should read.
-    Told(Tone, String),
+    Told(Line),
 }
 
 impl Notices {
@@ -69,8 +82,15 @@ impl Notices {
     pub(super) fn hear(&mut self, event: &Event, now: u64) -> Vec<Line> {
         let line = || sentence(event).map(|(tone, text)| Line::new(tone, &text)).into_iter().collect();
         match event {
-            Event::Reloaded(record) => self.burst(now).moved.add(record),
-            Event::Server { name, status, .. } => self.server(name, status.as_deref(), event, now),
+            Event::Reloaded(record) => {
+                for name in record.added.iter().chain(&record.restarted).chain(&record.rescoped) {
+                    self.is_tried_anew(name);
+                }
+                self.burst(now).moved.add(record);
+            }
+            Event::Server { name, status, words } => {
+                self.server(name, status.as_deref(), words, line(), now);
+            }
             Event::Cli(CliEvent::SettingsChanged { changes }) if !changes.is_empty() => {
                 let lines: Vec<Line> = line();
                 self.burst(now).files = lines;
@@ -85,6 +105,12 @@ impl Notices {
                     | NoticeCode::Yolo => {}
                 }
                 return line();
+            }
+            Event::Cli(CliEvent::SettingsInvalid { message, counts: Counts::TheRest, .. })
+                if message.starts_with(ENTRY) =>
+            {
+                let lines: Vec<Line> = line();
+                self.burst(now).wrong.extend(lines.into_iter().map(|line| (message.clone(), line)));
             }
             Event::Cli(
                 CliEvent::SettingsChanged { .. }
@@ -114,7 +140,7 @@ impl Notices {
     /// The line that is updated in place.
     pub(super) fn line(&self) -> Option<Line> {
         let burst = self.burst.as_ref()?;
-        burst.reloaded().or_else(|| burst.outcomes().into_iter().next())
+        burst.reloaded().or_else(|| burst.outcomes().into_iter().next()).or_else(|| burst.again())
     }
 
     /// What is to be told for good by now.
@@ -132,8 +158,22 @@ impl Notices {
         if lines.is_empty() {
             lines.extend(burst.files.iter().cloned());
         }
+        lines.extend(burst.wrong());
         lines.extend(burst.outcomes());
+        for (name, came) in burst.servers {
+            match came {
+                Came::Failed(words, _) => {
+                    self.failing.insert(name, Failing { words, tries: 1 });
+                }
+                Came::Connected(_) | Came::FailedAgain(_) | Came::Invalid(_) | Came::Told(_) => {}
+            }
+        }
         lines
+    }
+
+    /// Somebody has a server tried again, or its entry is another one: what comes of it is told, whatever was before.
+    pub(super) fn is_tried_anew(&mut self, name: &ServerName) {
+        self.failing.remove(name);
     }
 
     fn burst(&mut self, now: u64) -> &mut Burst {
@@ -143,6 +183,7 @@ impl Notices {
             moved: Moved::default(),
             servers: IndexMap::new(),
             files: Vec::new(),
+            wrong: Vec::new(),
         });
         burst.last = now;
         burst
@@ -152,92 +193,79 @@ impl Notices {
         &mut self,
         name: &ServerName,
         status: Option<&qwen_core::ServerStatus>,
-        event: &Event,
+        words: &Words,
+        line: Vec<Line>,
         now: u64,
     ) {
+        let Some(line) = line.into_iter().next() else { return };
         let came = match status.map(|status| &status.phase) {
-            Some(Phase::Connected(connected)) => Came::Connected(connected.tools),
-            // On its way, and what it comes to is told; or asked about on the screen.
-            Some(Phase::Connecting(_) | Phase::Refused(Refusal::PendingApproval)) => {
-                self.burst(now).servers.shift_remove(name);
+            // On its way, and what it comes to is told.
+            Some(Phase::Connecting(_)) => {
+                let burst = self.burst(now);
+                burst.servers.shift_remove(name);
+                burst.moved.is_let_in(name);
                 return;
             }
             // The commit says that it is gone.
-            None => return,
-            Some(Phase::Failed { .. } | Phase::Refused(_)) => match sentence(event) {
-                Some((tone, text)) => Came::Told(tone, text),
-                None => return,
-            },
+            None => {
+                self.is_tried_anew(name);
+                return;
+            }
+            Some(Phase::Failed { .. }) => {
+                let before = self.failing.get_mut(name).filter(|failing| failing.words == *words);
+                match before {
+                    Some(failing) => {
+                        failing.tries = failing.tries.saturating_add(1);
+                        Came::FailedAgain(failing.tries)
+                    }
+                    None => Came::Failed(words.clone(), line),
+                }
+            }
+            Some(Phase::Connected(connected)) => {
+                self.is_tried_anew(name);
+                Came::Connected(connected.tools)
+            }
+            Some(Phase::Refused(refusal)) => {
+                self.is_tried_anew(name);
+                match refusal {
+                    // It is asked about on the screen; an edit says as well that it waits.
+                    Refusal::PendingApproval => {
+                        let burst = self.burst(now);
+                        burst.servers.shift_remove(name);
+                        if !burst.files.is_empty() {
+                            burst.moved.waits(name);
+                        }
+                        return;
+                    }
+                    Refusal::Invalid { .. } => Came::Invalid(line),
+                    Refusal::SettingsUnreadable { .. }
+                    | Refusal::UntrustedFolder
+                    | Refusal::NotAllowed(_)
+                    | Refusal::Excluded { .. }
+                    | Refusal::Disabled
+                    | Refusal::Rejected => Came::Told(line),
+                }
+            }
         };
         self.burst(now).servers.insert(name.clone(), came);
     }
 }
 
-impl Moved {
-    /// Takes one more commit. What the session starts with is no reload, and what a decision or a list does is told by
-    /// the servers it is about.
-    fn add(&mut self, record: &CommitRecord) {
-        let CommitRecord { generation, added, removed, restarted, rescoped, kept, skipped: _ } = record;
-        if *generation == 1 || [added, removed, restarted, rescoped].iter().all(|names| names.is_empty()) {
-            return;
-        }
-        self.reloads += 1;
-        self.kept = *kept;
-        for name in added {
-            // It was there when these moments began.
-            let came_back = take(&mut self.removed, name);
-            push(if came_back { &mut self.changed } else { &mut self.added }, name);
-        }
-        for name in restarted.iter().chain(rescoped) {
-            if !self.added.contains(name) {
-                push(&mut self.changed, name);
-            }
-        }
-        for name in removed {
-            take(&mut self.changed, name);
-            if !take(&mut self.added, name) {
-                push(&mut self.removed, name);
-            }
-        }
-    }
-}
-
-fn push(names: &mut Vec<ServerName>, name: &ServerName) {
-    if !names.contains(name) {
-        names.push(name.clone());
-    }
-}
-
-/// Whether it was in there.
-fn take(names: &mut Vec<ServerName>, name: &ServerName) -> bool {
-    let before = names.len();
-    names.retain(|held| held != name);
-    names.len() < before
-}
-
 impl Burst {
-    /// `reloaded: +github ~files -old, 3 kept`; of several reloads what they did together.
+    /// What reloads did, in one line.
     fn reloaded(&self) -> Option<Line> {
-        let Moved { reloads, added, changed, removed, kept } = &self.moved;
-        let mut line = match reloads {
-            0 => return None,
-            1 => Line::new(Tone::Strong, "reloaded:"),
-            times => {
-                let seconds = (self.last - self.first) as f64 / 1000.0;
-                Line::new(Tone::Strong, "reloaded")
-                    .and(Tone::Quiet, &format!(" {times} times in {seconds:.1} s"))
-                    .and(Tone::Strong, ":")
-            }
+        self.moved.line(self.last - self.first)
+    }
+
+    /// Entries that are wrong and whose servers do not say so themselves: something else counts under their names.
+    fn wrong(&self) -> impl Iterator<Item = Line> {
+        let is_told = |message: &str| {
+            self.servers.iter().any(|(name, came)| match came {
+                Came::Invalid(_) => is_about(message, name),
+                Came::Connected(_) | Came::Failed(..) | Came::FailedAgain(_) | Came::Told(_) => false,
+            })
         };
-        for (sign, tone, names) in
-            [("+", Tone::Good, added), ("~", Tone::Attention, changed), ("-", Tone::Quiet, removed)]
-        {
-            for name in names {
-                line = line.and(tone, &format!(" {sign}{}", name.as_str()));
-            }
-        }
-        let separator = if added.len() + changed.len() + removed.len() == 0 { "" } else { "," };
-        Some(line.and(Tone::Quiet, &format!("{separator} {kept} kept")))
+        self.wrong.iter().filter(move |(message, _)| !is_told(message)).map(|(_, line)| line.clone())
     }
 
     /// What servers came to: who is connected in one line, everybody else in one of their own.
@@ -250,20 +278,38 @@ impl Burst {
                 Came::Connected(tools) => {
                     Some(format!("{} ({})", visible(name.as_str()), count(*tools, "tool")))
                 }
-                Came::Told(..) => None,
+                Came::Failed(..) | Came::FailedAgain(_) | Came::Invalid(_) | Came::Told(_) => None,
             })
             .collect();
         if !connected.is_empty() {
             lines.push(Line::new(Tone::Good, "connected: ").and(Tone::Normal, &connected.join(", ")));
         }
-        for came in self.servers.values() {
-            match came {
-                Came::Told(tone, text) => lines.push(Line::new(*tone, text)),
-                Came::Connected(_) => {}
-            }
-        }
+        lines.extend(self.servers.values().filter_map(|came| match came {
+            Came::Failed(_, line) | Came::Invalid(line) | Came::Told(line) => Some(line.clone()),
+            Came::Connected(_) | Came::FailedAgain(_) => None,
+        }));
         lines
     }
+
+    /// Who failed once more, for the moment; it was told before.
+    fn again(&self) -> Option<Line> {
+        self.servers.iter().find_map(|(name, came)| match came {
+            Came::FailedAgain(tries) => {
+                let text = format!("{} is still not connected, after {tries} tries", visible(name.as_str()));
+                Some(Line::new(Tone::Bad, &text))
+            }
+            Came::Connected(_) | Came::Failed(..) | Came::Invalid(_) | Came::Told(_) => None,
+        })
+    }
+}
+
+/// How the message about an entry begins.
+const ENTRY: &str = "`mcpServers.";
+
+/// Whether a message is about the entry of this name, or about a key of it.
+fn is_about(message: &str, name: &ServerName) -> bool {
+    let behind = message.strip_prefix(ENTRY).and_then(|key| key.strip_prefix(&*visible(name.as_str())));
+    behind.is_some_and(|behind| behind.starts_with(['.', '`']))
 }
 
 #[cfg(test)]

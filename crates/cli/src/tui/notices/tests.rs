@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use qwen_core::{Connected, Failure, FailureKind, Scope, ServerStatus};
+use qwen_core::{CommitRecord, Connected, Failure, FailureKind, Scope, ServerStatus};
 
 use super::*;
 use crate::{
@@ -25,6 +25,18 @@ fn server(name: &str, phase: Phase) -> Event {
     let status = ServerStatus { scope: Scope::User, phase, since_unix_ms: 0, transitions: Vec::new() };
     let words = Words { cause: Some("because".to_owned()), next_step: Some("do it".to_owned()) };
     Event::Server { name: ServerName::from(name), status: Some(Arc::new(status)), words }
+}
+
+fn failed() -> Phase {
+    let failure = Failure::new(FailureKind::Exited, "the process ended".to_owned());
+    Phase::Failed { failure, retry_at_unix_ms: Some(1) }
+}
+
+fn refused(generation: u64, added: &[&str], refusal: &Refusal) -> Event {
+    let Event::Reloaded(record) = reloaded(generation, added, &[], 3) else { panic!() };
+    let mut record = (*record).clone();
+    record.skipped = added.iter().map(|&name| (ServerName::from(name), refusal.clone())).collect();
+    Event::Reloaded(Arc::new(record))
 }
 
 fn connected(tools: usize) -> Phase {
@@ -81,8 +93,7 @@ fn what_a_session_starts_with_is_no_reload_and_whoever_fails_says_why() {
     notices.hear(&reloaded(1, &["a", "b", "c"], &[], 0), 1000);
     notices.hear(&server("b", connected(2)), 1000);
     notices.hear(&server("a", connected(0)), 1001);
-    let failure = Failure::new(FailureKind::Exited, "the process ended".to_owned());
-    notices.hear(&server("c", Phase::Failed { failure, retry_at_unix_ms: None }), 1002);
+    notices.hear(&server("c", failed()), 1002);
     notices.hear(&server("d", Phase::Refused(Refusal::Disabled)), 1002);
     assert_eq!(
         plain(&notices.flush()),
@@ -140,4 +151,83 @@ fn edits_that_are_held_back_are_kept_in_mind() {
     let held = Event::Cli(CliEvent::Notice { code: NoticeCode::EditsHeld, message: "edits wait".to_owned() });
     assert_eq!(plain(&notices.hear(&held, 0)), ["edits wait"]);
     assert_eq!(notices.held, Held::Edits);
+}
+
+#[test]
+fn nobody_is_told_as_added_who_only_waits_for_approval() {
+    let pending = Refusal::PendingApproval;
+    let mut notices = Notices::default();
+    notices.hear(&modified(), 1000);
+    notices.hear(&refused(2, &["danger"], &pending), 1000);
+    notices.hear(&server("danger", Phase::Refused(pending.clone())), 1000);
+    assert_eq!(notices.line().unwrap().plain(), "danger waits for approval");
+    // Beside an edit that is live, and closed by an edit of its own.
+    notices.hear(&reloaded(3, &[], &["files"], 3), 1100);
+    notices.hear(&refused(4, &["more"], &pending), 1200);
+    assert_eq!(notices.line().unwrap().plain(), "reloaded: ~files, 3 kept, 1 waits");
+    notices.hear(&server("danger", Phase::Refused(pending)), 1200);
+    assert_eq!(plain(&notices.flush()), ["reloaded: ~files, 3 kept, 2 wait"]);
+
+    // Who is approved at once, or shut out by something else, is told by what becomes of it.
+    notices.hear(&refused(5, &["danger"], &Refusal::PendingApproval), 2000);
+    notices.hear(&server("danger", Phase::Connecting(qwen_core::Connecting::Handshake)), 2000);
+    notices.hear(&refused(6, &["off"], &Refusal::Disabled), 2000);
+    assert_eq!(notices.line(), None);
+    notices.hear(&server("off", Phase::Refused(Refusal::Disabled)), 2000);
+    assert_eq!(plain(&notices.flush()), ["off is switched off: because; next: do it"]);
+}
+
+#[test]
+fn a_failure_that_is_tried_again_is_told_once_and_counted_until_something_else_is_done() {
+    let mut notices = Notices::default();
+    let told = "a is not connected: because; next: do it";
+    let tried = |notices: &mut Notices, now: u64| {
+        notices.hear(&server("a", Phase::Connecting(qwen_core::Connecting::Handshake)), now);
+        notices.hear(&server("a", failed()), now + 10);
+        let line = notices.line().unwrap().plain();
+        (line, plain(&notices.due(now + 10 + QUIET)))
+    };
+    assert_eq!(tried(&mut notices, 1000), (told.to_owned(), vec![told.to_owned()]));
+    for (times, now) in [(2, 2000), (3, 4000), (4, 8000)] {
+        let line = format!("a is still not connected, after {times} tries");
+        assert_eq!(tried(&mut notices, now), (line, Vec::new()));
+    }
+    // What is worth another line: somebody asked for it, its entry changed, or it was connected in between.
+    notices.is_tried_anew(&ServerName::from("a"));
+    assert_eq!(tried(&mut notices, 20_000).1, [told]);
+    notices.hear(&reloaded(2, &[], &["a"], 0), 30_000);
+    notices.flush();
+    assert_eq!(tried(&mut notices, 31_000).1, [told]);
+    notices.hear(&server("a", connected(1)), 40_000);
+    notices.flush();
+    assert_eq!(tried(&mut notices, 41_000).1, [told]);
+}
+
+#[test]
+fn an_entry_that_is_wrong_is_told_once_by_its_server_where_that_is_there() {
+    let wrong = |key: &str| {
+        Event::Cli(CliEvent::SettingsInvalid {
+            path: Some("/p/.mcp.json".into()),
+            line: Some(2),
+            column: Some(1),
+            message: format!("`{key}`: expected a whole number"),
+            counts: Counts::TheRest,
+        })
+    };
+    let invalid = |name: &str| server(name, Phase::Refused(Refusal::Invalid { why: "because".to_owned() }));
+    let mut notices = Notices::default();
+    for key in ["mcpServers.bad.timeout", "mcpServers.worse", "mcpServers.ba"] {
+        assert!(notices.hear(&wrong(key), 1000).is_empty());
+    }
+    notices.hear(&invalid("bad"), 1000);
+    notices.hear(&invalid("worse"), 1000);
+    let lines = plain(&notices.flush());
+    assert_eq!(lines.len(), 3, "{lines:?}");
+    assert!(lines[0].contains("`mcpServers.ba`"), "{lines:?}");
+    assert_eq!(
+        lines[1..],
+        ["bad is invalid: because; next: do it", "worse is invalid: because; next: do it"]
+    );
+    // A key of another kind has no server that could say so.
+    assert_eq!(notices.hear(&wrong("mcp.allowed"), 2000).len(), 1);
 }

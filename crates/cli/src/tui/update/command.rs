@@ -81,7 +81,11 @@ fn run(state: &mut State, asked: Command, now: u64) -> Vec<Effect> {
 
 /// Tries a server again, or says why there is none.
 pub(super) fn reconnect(state: &mut State, name: &ServerName) -> Vec<Effect> {
-    if known(state, name) { vec![Effect::Reconnect(name.clone())] } else { Vec::new() }
+    if !known(state, name) {
+        return Vec::new();
+    }
+    state.notices.is_tried_anew(name);
+    vec![Effect::Reconnect(name.clone())]
 }
 
 fn known(state: &mut State, name: &ServerName) -> bool {
