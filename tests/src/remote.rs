@@ -62,7 +62,14 @@ impl Remote {
     /// Starts one that speaks TLS with a certificate of [`Remote::authority`].
     #[must_use]
     pub fn start_with_tls(sandbox: &Sandbox, name: &str, flags: &[&str]) -> Self {
-        let (chain, key) = (certificates().join("server.pem"), certificates().join("server.key"));
+        Self::start_with_certificate(sandbox, name, "server", flags)
+    }
+
+    /// The same with another of its certificates: `elsewhere` or `expired`.
+    #[must_use]
+    pub fn start_with_certificate(sandbox: &Sandbox, name: &str, certificate: &str, flags: &[&str]) -> Self {
+        let chain = certificates().join(format!("{certificate}.pem"));
+        let key = certificates().join("server.key");
         let (chain, key) = (chain.display().to_string(), key.display().to_string());
         let mut all = vec!["--tls", &chain, &key];
         all.extend(flags);

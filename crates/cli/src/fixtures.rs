@@ -59,6 +59,7 @@ pub(crate) fn row(name: &str, scope: Scope) -> Row {
         transport: Some(Transport::Stdio),
         target: Some(format!("npx -y {name}")),
         entry: Entry::Valid(Arc::new(ServerSpec::new(scope, wire, View::default()))),
+        wrong: Vec::new(),
         warnings: Vec::new(),
         shadows: Vec::new(),
         shadowed_by: None,

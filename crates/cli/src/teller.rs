@@ -152,6 +152,7 @@ mod tests {
             prompts: 0,
             resources: 0,
             warnings: Vec::new(),
+            unlisted: Vec::new(),
         });
         told.servers.insert(ServerName::from("github"), Arc::new(server));
         let mut teller = Teller { told: Arc::new(told) };

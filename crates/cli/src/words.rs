@@ -1,13 +1,12 @@
 //! Why is a server not connected, and what can be done? The one place that puts reasons into words; what it says is
 //! the same on the terminal and in JSON. It knows no output format.
 
+mod failure;
 mod step;
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
-use qwen_core::{
-    Connecting, Decision, Failure, FailureKind, NotAllowedBy, Pattern, Phase, Refusal, Scope, ServerName,
-};
+use qwen_core::{Connecting, Decision, NotAllowedBy, Pattern, Phase, Refusal, Scope, ServerName};
 use qwen_settings_schema::{Restricting, Setting, restricting};
 use serde_json::Value;
 
@@ -50,6 +49,11 @@ pub(crate) fn of_phase(phase: &Phase, name: &ServerName, row: Option<&Row>, back
         Phase::Connected(connected) => {
             let mut notes = connected.warnings.clone();
             let mut next_step = None;
+            if !connected.unlisted.is_empty() {
+                let again = back.prompt.reconnect(name);
+                next_step =
+                    Some(format!("{again}; if it stays so, look for the cause in the server's own log"));
+            }
             if let Some(candidate) = row.and_then(|row| row.shadowed_by.as_ref()) {
                 notes.push(shadowed(candidate));
                 next_step = Some(back.prompt.decide(name, &candidate.hash));
@@ -66,7 +70,7 @@ pub(crate) fn of_phase(phase: &Phase, name: &ServerName, row: Option<&Row>, back
         ),
         Phase::Failed { failure, retry_at_unix_ms } => Words::new(
             failure.message.clone(),
-            after_failure(failure, *retry_at_unix_ms, name, row, back.prompt),
+            failure::next_step(failure, *retry_at_unix_ms, name, row, back),
         ),
         Phase::Refused(refusal) => of_refusal(refusal, name, row, back),
     }
@@ -134,7 +138,7 @@ pub(crate) fn of_refusal(
             format!("switched off in {}", entry()),
             format!("switch it on in {}, or {}", entry(), back.prompt.enable(name)),
         ),
-        Refusal::Invalid { why } => Words::new(visible(why), format!("mend {}", entry())),
+        Refusal::Invalid { why } => Words::new(visible(why), after_invalid(row, back)),
         // Another process would vouch for it, so no command of another process decides about it.
         Refusal::PendingApproval if is_session(row) => Words::new(
             "awaits approval: it is not what this --mcp-config file held at start",
@@ -145,6 +149,15 @@ pub(crate) fn of_refusal(
             "was rejected for this exact configuration",
             format!("edit {}, or {}", entry(), back.prompt.approve(name, hash())),
         ),
+    }
+}
+
+/// The place to mend, by the field that is wrong.
+fn after_invalid(row: Option<&Row>, back: Background<'_>) -> String {
+    let Some(row) = row else { return "mend its entry".to_owned() };
+    match row.wrong.as_slice() {
+        [headers, header] if headers == "headers" => failure::replace_header(header, Some(row), back),
+        field => format!("mend {}", field_place(back, row, field)),
     }
 }
 
@@ -177,49 +190,6 @@ fn is_session(row: Option<&Row>) -> bool {
     row.is_some_and(|row| row.scope == Scope::Session)
 }
 
-/// What a person does after a failed connection.
-fn after_failure(
-    failure: &Failure,
-    retry_at: Option<u64>,
-    name: &ServerName,
-    row: Option<&Row>,
-    prompt: Prompt,
-) -> String {
-    let entry = row.map_or_else(|| "its entry".to_owned(), |row| place(&row.source));
-    let again = prompt.reconnect(name);
-    match &failure.kind {
-        FailureKind::CommandNotFound => format!("install it, or mend command in {entry}"),
-        FailureKind::CwdMissing | FailureKind::CwdNotAFolder => {
-            format!("make the folder, or mend cwd in {entry}")
-        }
-        FailureKind::NeedsAuth { .. } => format!("give it credentials in headers in {entry}"),
-        FailureKind::Forbidden => format!("give it other credentials in headers in {entry}, or {again}"),
-        FailureKind::WrongEndpoint { .. } => format!("check its URL in {entry}, then {again}"),
-        FailureKind::Tls => {
-            "name its certificate authority in NODE_EXTRA_CA_CERTS or SSL_CERT_FILE and start again"
-                .to_owned()
-        }
-        FailureKind::Unsupported => format!("switch it off in {entry} until this version can do it"),
-        FailureKind::InvalidHandshake => format!("check in {entry} that it is an MCP server, then {again}"),
-        FailureKind::CrashLoop => format!("mend {entry}, which tries it again at once, or {again}"),
-        FailureKind::HandshakeTimeout | FailureKind::Listing => {
-            format!("give it more time with discoveryTimeoutMs in {entry}, or {again}")
-        }
-        FailureKind::Spawn
-        | FailureKind::Exited
-        | FailureKind::EndedEarly
-        | FailureKind::StreamClosed
-        | FailureKind::Network
-        | FailureKind::Unavailable { .. }
-        | FailureKind::Aborted => match retry_at {
-            Some(_) => {
-                format!("nothing; a running session keeps trying, and tries at once after an edit of {entry}")
-            }
-            None => format!("mend {entry}, or {again}"),
-        },
-    }
-}
-
 /// Who would take the name, once somebody says yes.
 pub(crate) fn shadowed(candidate: &ShadowedBy) -> String {
     let what = match candidate.decision {
@@ -238,6 +208,22 @@ pub(crate) fn place(source: &Source) -> String {
     match source.line {
         Some(line) => format!("{path}:{line}"),
         None => path,
+    }
+}
+
+/// `FILE:LINE` of a field of an entry, or of the entry where the field has no place of its own.
+fn field_place<S: AsRef<str>>(back: Background<'_>, row: &Row, field: &[S]) -> String {
+    let entry = ["mcpServers", row.name.as_str()];
+    let key: Vec<&str> = entry.into_iter().chain(field.iter().map(AsRef::as_ref)).collect();
+    let is_its = |file: &&Arc<SourceFile>| file.path.is_some() && file.path == row.source.path;
+    let positions = back.snapshot.sources.values().find(is_its).map(|file| &file.positions);
+    // An entry may stand elsewhere: `mcp.serverCommand` is one too.
+    let positions = positions.filter(|positions| {
+        positions.nearest(&entry).is_some_and(|entry| Some(entry.line) == row.source.line)
+    });
+    match positions.and_then(|positions| positions.nearest(&key)) {
+        Some(found) => place(&Source { line: Some(found.line), ..row.source.clone() }),
+        None => place(&row.source),
     }
 }
 

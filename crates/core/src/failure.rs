@@ -65,10 +65,22 @@ pub enum FailureKind {
     /// The server wants credentials; the challenge is kept.
     NeedsAuth {
         /// The `WWW-Authenticate` header, where there was one.
-        challenge: Option<Value>,
+        challenge: Option<Box<Value>>,
+        /// The name of the entry's header whose value it does not accept, where the entry sent one.
+        header: Option<String>,
+    },
+    /// A header of the entry cannot be sent as it is.
+    BadHeader {
+        /// Its name.
+        header: String,
     },
     /// The network refused or broke; a retry may mend it.
     Network,
+    /// The proxy on the way to the server cannot be reached or does not let us through; a retry may mend it.
+    Proxy {
+        /// The variable of the environment that names it.
+        variable: String,
+    },
     /// The server understood who asks and does not let them (HTTP 403).
     Forbidden,
     /// The server is there and cannot serve now (HTTP 429 and 5xx).
@@ -81,14 +93,35 @@ pub enum FailureKind {
         /// The HTTP status, where that is what was wrong.
         status: Option<u16>,
     },
-    /// The server's certificate is not trusted, or it does not speak TLS.
-    Tls,
+    /// There is no secure connection.
+    Tls(TlsFault),
     /// This build cannot do it.
     Unsupported,
     /// It ended right after its handshake too often.
     CrashLoop,
     /// The attempt was given up by us; nobody is told.
     Aborted,
+}
+
+/// Why there is no secure connection. Each is mended in another way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TlsFault {
+    /// Nobody here knows who issued the certificate.
+    UnknownIssuer,
+    /// The certificate has expired.
+    Expired,
+    /// The certificate is not valid yet.
+    NotYetValid,
+    /// The certificate is for another host.
+    OtherHost,
+    /// What answers does not speak TLS.
+    NotTls,
+    /// The server wants a certificate of ours.
+    WantsOurs,
+    /// The certificate authorities of this machine cannot be used.
+    Authorities,
+    /// Anything else; the message has the library's words.
+    Other,
 }
 
 impl FailureKind {
@@ -103,15 +136,17 @@ impl FailureKind {
             | Self::StreamClosed
             | Self::Listing
             | Self::Network
+            | Self::Proxy { .. }
             | Self::Unavailable { .. } => true,
             Self::CommandNotFound
             | Self::CwdMissing
             | Self::CwdNotAFolder
             | Self::InvalidHandshake
             | Self::NeedsAuth { .. }
+            | Self::BadHeader { .. }
             | Self::Forbidden
             | Self::WrongEndpoint { .. }
-            | Self::Tls
+            | Self::Tls(_)
             | Self::Unsupported
             | Self::CrashLoop
             | Self::Aborted => false,

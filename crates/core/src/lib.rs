@@ -114,7 +114,7 @@ pub use domain::{
 };
 #[cfg(not(unix))]
 pub use elsewhere::{Client, DirectConnector, Guard, run_guard_if_asked};
-pub use failure::{Failure, FailureKind};
+pub use failure::{Failure, FailureKind, TlsFault};
 pub use fingerprint::Fingerprint;
 pub use inventory::{Inventory, Listing, Prompt, Resource, Tool};
 #[cfg(unix)]

@@ -6,7 +6,8 @@
 
 use crate::domain::Secret;
 
-const MASK: &str = "•••";
+/// What stands where a secret stood.
+pub(crate) const MASK: &str = "•••";
 /// Shorter values are too common as plain text: masking `true` would make a log unreadable and protect nothing.
 const SHORTEST: usize = 8;
 const WORDS: [&str; 5] = ["key", "token", "secret", "password", "auth"];

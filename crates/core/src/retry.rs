@@ -88,6 +88,7 @@ impl Retry {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::failure::TlsFault;
 
     const NO_JITTER: Jitter = Jitter(0.0);
 
@@ -122,10 +123,10 @@ mod tests {
             FailureKind::CwdMissing,
             FailureKind::CwdNotAFolder,
             FailureKind::InvalidHandshake,
-            FailureKind::NeedsAuth { challenge: None },
+            FailureKind::NeedsAuth { challenge: None, header: None },
             FailureKind::Forbidden,
             FailureKind::WrongEndpoint { status: Some(404) },
-            FailureKind::Tls,
+            FailureKind::Tls(TlsFault::NotTls),
             FailureKind::Unsupported,
         ] {
             let (failure, wait) = Retry::default().after_failed_open(failed(kind), NO_JITTER);

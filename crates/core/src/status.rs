@@ -80,6 +80,8 @@ pub struct Connected {
     pub resources: usize,
     /// What could not be listed or was dropped, and why.
     pub warnings: Vec<String>,
+    /// Which of `tools`, `prompts` and `resources` could not be listed. Each has its warning too.
+    pub unlisted: Vec<&'static str>,
 }
 
 /// Why a server is not open yet.

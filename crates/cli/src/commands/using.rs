@@ -148,7 +148,19 @@ impl Problem {
             CallError::CancelledByServer(_) => ("cancelled_by_server", ExitOf::Failed),
             CallError::Protocol { .. } => ("protocol_error", ExitOf::Failed),
         };
-        Self::new(reason, error.to_string(), exit).about(server, None)
+        let step = match error {
+            // The server may have done it before the answer was lost.
+            CallError::Lost(_) | CallError::Unanswered(_) => {
+                Some("it may pass; before you call it again, check whether it was done".to_owned())
+            }
+            CallError::Interrupted
+            | CallError::TimedOut(_)
+            | CallError::Idle(_)
+            | CallError::Cancelled
+            | CallError::CancelledByServer(_)
+            | CallError::Protocol { .. } => None,
+        };
+        Self::new(reason, error.to_string(), exit).about(server, step)
     }
 
     /// Says it, and gives the exit.

@@ -47,6 +47,8 @@ pub(super) struct Resolved {
     pub(super) variables: Vec<ReadVariable>,
     /// Where resolving failed, below the entry, and why; what the file itself shows is told by its reader.
     pub(super) problem: Option<Problem>,
+    /// Of an invalid entry the field at fault, from the entry down.
+    pub(super) wrong: Vec<String>,
     pub(super) fingerprint: String,
 }
 
@@ -74,7 +76,10 @@ pub(super) fn resolve(candidate: &Candidate, approval: Approval, around: Surroun
             let problem = Problem { field: Vec::new(), why: (*why).to_owned() };
             return Resolved { problem: Some(problem), ..invalid(candidate, switch, why, warnings) };
         }
-        (Err(error), _) => return invalid(candidate, switch, &error.to_string(), warnings),
+        (Err(error), _) => {
+            let wrong = error.key.segments().to_vec();
+            return Resolved { wrong, ..invalid(candidate, switch, &error.to_string(), warnings) };
+        }
     };
     let mut resolving = Resolving::new(around);
     let wire = wire(&server, approval, &mut resolving);
@@ -98,6 +103,7 @@ pub(super) fn resolve(candidate: &Candidate, approval: Approval, around: Surroun
         warnings,
         oddities: done.oddities,
         variables: done.variables,
+        wrong: done.problem.as_ref().map_or_else(Vec::new, |problem| problem.field.clone()),
         problem: done.problem,
         fingerprint,
     }
@@ -130,6 +136,7 @@ fn invalid(candidate: &Candidate, switch: Switch, why: &str, warnings: Vec<Strin
         oddities: Vec::new(),
         variables: Vec::new(),
         problem: None,
+        wrong: Vec::new(),
         fingerprint: shown::raw_fingerprint(candidate.value()),
     }
 }

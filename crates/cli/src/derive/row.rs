@@ -24,6 +24,8 @@ pub struct Row {
     pub target: Option<String>,
     /// What core is told.
     pub entry: Entry,
+    /// Of an invalid entry the field at fault, from the entry down; empty where it is the entry as a whole.
+    pub wrong: Vec<String>,
     /// Warnings about this entry, for people.
     pub warnings: Vec<String>,
     /// Entries of this name that this one wins over, highest first.

@@ -173,6 +173,7 @@ impl<'a> Weighing<'a> {
             transport: resolved.transport,
             target: resolved.target,
             entry,
+            wrong: resolved.wrong,
             warnings: resolved.warnings.into_iter().chain(oddities).collect(),
             shadows: below.iter().rev().map(Judged::loser).collect(),
             shadowed_by,

@@ -32,11 +32,18 @@ fn key(parts: &[&str]) -> Vec<String> {
 
 /// One of each kind, in the order in which a session tells them.
 fn every_event() -> Vec<Event> {
-    let connected = Connected { pid: Some(4711), tools: 3, prompts: 1, resources: 0, warnings: Vec::new() };
+    let connected = Connected {
+        pid: Some(4711),
+        tools: 3,
+        prompts: 1,
+        resources: 0,
+        warnings: Vec::new(),
+        unlisted: Vec::new(),
+    };
     let failure = Failure::new(FailureKind::CommandNotFound, "command not found: nope")
         .with_stderr(Some("starting\nFOO_TOKEN missing\n".to_owned()));
     let wants_credentials = Failure::new(
-        FailureKind::NeedsAuth { challenge: None },
+        FailureKind::NeedsAuth { challenge: None, header: None },
         "the server answered 401 Unauthorized: it wants credentials",
     );
     vec![

@@ -15,7 +15,14 @@ fn listed(row: &Row, phase: &Phase) -> ListRow {
 }
 
 fn connected() -> Phase {
-    Phase::Connected(Connected { pid: Some(4711), tools: 3, prompts: 1, resources: 0, warnings: Vec::new() })
+    Phase::Connected(Connected {
+        pid: Some(4711),
+        tools: 3,
+        prompts: 1,
+        resources: 0,
+        warnings: Vec::new(),
+        unlisted: Vec::new(),
+    })
 }
 
 fn failed(stderr: Option<&str>) -> Phase {

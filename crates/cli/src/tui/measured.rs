@@ -44,8 +44,14 @@ fn a_key_takes_less_than_a_frame_while_fifty_servers_connect_and_one_floods() {
             offered.revision = u64::try_from(round).unwrap();
             status.catalogue = Arc::new(offered);
             let name = ServerName::from(names[round % 50].as_str());
-            let connected =
-                Connected { pid: None, tools: round, prompts: 0, resources: 0, warnings: Vec::new() };
+            let connected = Connected {
+                pid: None,
+                tools: round,
+                prompts: 0,
+                resources: 0,
+                warnings: Vec::new(),
+                unlisted: Vec::new(),
+            };
             let phase = Phase::Connected(connected);
             let server =
                 ServerStatus { scope: Scope::User, phase, since_unix_ms: NOW, transitions: Vec::new() };

@@ -1,4 +1,4 @@
-use qwen_core::{Connected, Failure, NotAllowedBy};
+use qwen_core::{Connected, NotAllowedBy};
 use serde_json::json;
 
 use super::*;
@@ -41,30 +41,48 @@ fn every_refusal_says_why_and_what_to_do() {
 }
 
 #[test]
-fn every_failure_names_a_way_out() {
+fn what_could_not_be_listed_has_a_next_step_and_an_odd_tool_has_none() {
     let snapshot = Snapshot::default();
     let back = fixtures::background(&snapshot);
     let row = fixtures::row("gh", Scope::User);
-    let kinds = [
-        FailureKind::CommandNotFound,
-        FailureKind::CwdMissing,
-        FailureKind::HandshakeTimeout,
-        FailureKind::InvalidHandshake,
-        FailureKind::Exited,
-        FailureKind::NeedsAuth { challenge: None },
-        FailureKind::Unsupported,
-        FailureKind::CrashLoop,
-    ];
-    let mut text = String::new();
-    for kind in kinds {
-        for retry_at_unix_ms in [None, Some(1)] {
-            let retry = retry_at_unix_ms.is_some();
-            let failure = Failure::new(kind.clone(), "it broke");
-            let words = of_phase(&Phase::Failed { failure, retry_at_unix_ms }, &row.name, Some(&row), back);
-            text.push_str(&format!("{kind:?}, retried: {retry}\n  next: {}\n", words.next_step.unwrap()));
-        }
+    let step = |unlisted: &[&'static str]| {
+        let connected = Connected {
+            pid: None,
+            tools: 0,
+            prompts: 0,
+            resources: 0,
+            warnings: vec!["something is odd".to_owned()],
+            unlisted: unlisted.to_vec(),
+        };
+        of_phase(&Phase::Connected(connected), &row.name, Some(&row), back).next_step
+    };
+    let expected =
+        "run `qwen mcp reconnect gh`; if it stays so, look for the cause in the server's own log".to_owned();
+    assert_eq!(step(&["tools"]), Some(expected));
+    assert_eq!(step(&[]), None);
+}
+
+#[test]
+fn an_invalid_entry_is_mended_where_it_is_wrong() {
+    let entry = json!({ "httpUrl": "https://e.example", "headers": { "X-Key": "a" } });
+    let row = fixtures::written(fixtures::invalid("gh", "it is wrong"), entry);
+    let at = ["mcpServers", "gh", "headers", "X-Key"];
+    let mut record = (*file(SourceId::User, "/home/u/.qwen/settings.json", json!({}), &at, 9)).clone();
+    let mut positions = (*record.positions).clone();
+    positions.insert(&["mcpServers", "gh"], crate::settings::Place { line: 4, column: 5 });
+    record.positions = std::sync::Arc::new(positions);
+    let snapshot = Snapshot::default().with(std::sync::Arc::new(record));
+    let back = fixtures::background(&snapshot);
+    for (wrong, step) in [
+        (vec!["headers", "X-Key"], "replace the header X-Key in /home/u/.qwen/settings.json:9"),
+        (vec!["httpUrl"], "mend /home/u/.qwen/settings.json:4"),
+        (vec![], "mend /home/u/.qwen/settings.json:4"),
+    ] {
+        let wrong = wrong.into_iter().map(str::to_owned).collect();
+        let row = Row { wrong, ..row.clone() };
+        let refusal = Refusal::Invalid { why: "it is wrong".to_owned() };
+        assert_eq!(of_refusal(&refusal, &row.name, Some(&row), back).next_step.unwrap(), step);
     }
-    insta::assert_snapshot!(text);
 }
 
 #[test]
@@ -85,8 +103,14 @@ fn a_connected_server_says_who_would_take_its_name() {
     let snapshot = Snapshot::default();
     let back = fixtures::background(&snapshot);
     let row = fixtures::shadowed("gh");
-    let phase =
-        Phase::Connected(Connected { pid: None, tools: 1, prompts: 0, resources: 0, warnings: Vec::new() });
+    let phase = Phase::Connected(Connected {
+        pid: None,
+        tools: 1,
+        prompts: 0,
+        resources: 0,
+        warnings: Vec::new(),
+        unlisted: Vec::new(),
+    });
     let words = of_phase(&phase, &row.name, Some(&row), back);
     assert_eq!(words.cause.unwrap(), "shadowed by an unapproved entry in /p/.mcp.json:3");
     assert!(words.next_step.unwrap().contains("qwen mcp approve gh --hash"));

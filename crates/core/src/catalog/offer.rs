@@ -71,17 +71,15 @@ impl Offer {
             ("prompts", failed(&inventory.prompts)),
             ("resources", failed(&inventory.resources)),
         ];
-        warnings.extend(
-            failed
-                .into_iter()
-                .filter_map(|(kind, why)| why.map(|why| format!("{kind} could not be listed: {why}"))),
-        );
+        let failed: Vec<_> = failed.into_iter().filter_map(|(kind, why)| Some((kind, why?))).collect();
+        warnings.extend(failed.iter().map(|(kind, why)| format!("{kind} could not be listed: {why}")));
         Connected {
             pid,
             tools: self.tools.len(),
             prompts: self.prompts.len(),
             resources: self.resources.len(),
             warnings,
+            unlisted: failed.into_iter().map(|(kind, _)| kind).collect(),
         }
     }
 }

@@ -24,7 +24,14 @@ fn refused(refusal: Refusal) -> Phase {
 }
 
 fn connected() -> Phase {
-    Phase::Connected(Connected { pid: None, tools: 0, prompts: 0, resources: 0, warnings: Vec::new() })
+    Phase::Connected(Connected {
+        pid: None,
+        tools: 0,
+        prompts: 0,
+        resources: 0,
+        warnings: Vec::new(),
+        unlisted: Vec::new(),
+    })
 }
 
 /// `server: reason`.

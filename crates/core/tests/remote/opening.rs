@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use qwen_core::{FailureKind, Listing, Teardown};
+use qwen_core::{FailureKind, Listing, Teardown, TlsFault};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_util::sync::CancellationToken;
@@ -75,7 +75,11 @@ async fn each_way_to_fail_has_its_kind_and_its_words() {
     let silent = FailureKind::StreamClosed;
     let nonsense = FailureKind::InvalidHandshake;
     let cases: Vec<(Reply, FailureKind, &str)> = vec![
-        (status(401), FailureKind::NeedsAuth { challenge: None }, "401 Unauthorized: it wants credentials"),
+        (
+            status(401),
+            FailureKind::NeedsAuth { challenge: None, header: None },
+            "401 Unauthorized: it wants credentials",
+        ),
         (
             with_headers(403, "Content-Type: text/plain\r\n", "no seat"),
             FailureKind::Forbidden,
@@ -141,7 +145,7 @@ async fn what_cannot_be_reached_is_told_in_words_without_secrets() {
         }
     });
     let failure = Target::new(url).open().await.err().unwrap();
-    assert_eq!(failure.kind, FailureKind::Tls);
+    assert_eq!(failure.kind, FailureKind::Tls(TlsFault::NotTls));
     assert!(failure.message.contains("does not speak TLS"), "{failure}");
     assert!(!failure.message.contains("hunter2"), "{failure}");
 }
@@ -183,7 +187,10 @@ async fn a_refused_header_is_named_and_its_value_is_not() {
         failure.message.contains("does not accept what the header x-api-key holds (bad •••)"),
         "{failure}"
     );
-    let FailureKind::NeedsAuth { challenge: Some(challenge) } = failure.kind else { panic!("{failure:?}") };
+    let FailureKind::NeedsAuth { challenge: Some(challenge), header } = failure.kind else {
+        panic!("{failure:?}")
+    };
+    assert_eq!(header.as_deref(), Some("x-api-key"));
     assert_eq!(challenge["resource_metadata"], "https://a/x");
     assert_eq!(challenge["error_description"], "bad •••");
     assert_eq!(server.names(), ["POST initialize"]);
@@ -293,8 +300,8 @@ async fn all_challenges_are_read() {
     })
     .await;
     let failure = Target::new(server.url()).open().await.err().unwrap();
-    let challenge = Some(json!({"scheme": "bearer", "scope": "r"}));
-    assert_eq!(failure.kind, FailureKind::NeedsAuth { challenge });
+    let challenge = Some(Box::new(json!({"scheme": "bearer", "scope": "r"})));
+    assert_eq!(failure.kind, FailureKind::NeedsAuth { challenge, header: None });
 }
 
 #[tokio::test]
@@ -372,7 +379,7 @@ async fn a_server_that_wants_credentials_only_for_its_lists_needs_them_all_the_s
     })
     .await;
     let failure = Target::new(server.url()).open().await.err().unwrap();
-    assert_eq!(failure.kind, FailureKind::NeedsAuth { challenge: None });
+    assert_eq!(failure.kind, FailureKind::NeedsAuth { challenge: None, header: None });
 }
 
 #[tokio::test]

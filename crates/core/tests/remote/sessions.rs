@@ -110,7 +110,7 @@ async fn a_session_that_is_lost_twice_in_a_row_is_a_lost_connection_and_no_third
 #[tokio::test]
 async fn a_server_that_gives_no_new_session_is_lost_with_its_reason() {
     for (refused, kind, words) in [
-        (401, FailureKind::NeedsAuth { challenge: None }, "401 Unauthorized"),
+        (401, FailureKind::NeedsAuth { challenge: None, header: None }, "401 Unauthorized"),
         (503, FailureKind::Unavailable { retry_after: None }, "503 Service Unavailable"),
         // It worked before, so it is worth another try.
         (404, FailureKind::Network, "gave no new one: the server answered 404"),
@@ -166,7 +166,8 @@ async fn a_server_that_refuses_the_credentials_of_a_call_needs_new_ones() {
     let mut opened =
         Target::new(server.url()).header("authorization", "Bearer abcdefgh").open().await.unwrap();
     assert!(matches!(call(&opened.caller(), json!({})).await, Err(CallError::Lost(_))));
-    assert_eq!(opened.loss().await.kind, FailureKind::NeedsAuth { challenge: None });
+    let header = Some("authorization".to_owned());
+    assert_eq!(opened.loss().await.kind, FailureKind::NeedsAuth { challenge: None, header });
 }
 
 #[tokio::test]

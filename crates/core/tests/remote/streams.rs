@@ -86,7 +86,7 @@ async fn a_stream_that_wants_credentials_means_that_the_server_does() {
     .await;
     let mut opened = Target::new(server.url()).open().await.unwrap();
     server.open("refuse");
-    assert_eq!(opened.loss().await.kind, FailureKind::NeedsAuth { challenge: None });
+    assert_eq!(opened.loss().await.kind, FailureKind::NeedsAuth { challenge: None, header: None });
 }
 
 #[tokio::test]

@@ -82,7 +82,7 @@ impl Host {
     fn accept(self: &Arc<Self>, stream: TcpStream, tls: Option<Arc<rustls::ServerConfig>>) -> io::Result<()> {
         stream.set_nodelay(true)?;
         if self.site.proxy == Script::Yes {
-            return proxy::pass(stream, &self.server.log);
+            return proxy::pass(stream, &self.server.log, self.site.proxy_refuses);
         }
         let bytes: Box<dyn Bytes> = match tls {
             Some(config) => {

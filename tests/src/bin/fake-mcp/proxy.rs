@@ -1,4 +1,5 @@
-//! The least that a proxy does: it takes `CONNECT` and whole URLs, writes down who asked for what, and passes bytes on.
+//! The least that a proxy does: it takes `CONNECT` and whole URLs, writes down who asked for what, and passes bytes on
+//! unless it was told to refuse.
 
 use std::{
     io::{self, Read as _, Write as _},
@@ -11,12 +12,17 @@ use serde_json::json;
 use crate::log::Log;
 
 /// Serves one connection to its end.
-pub(crate) fn pass(mut client: TcpStream, log: &Log) -> io::Result<()> {
+pub(crate) fn pass(mut client: TcpStream, log: &Log, refuses: Option<u16>) -> io::Result<()> {
     let head = head(&mut client)?;
     let text = String::from_utf8_lossy(&head).into_owned();
     let mut words = text.split_whitespace();
     let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     log.write("proxied", json!({ "method": method, "target": target }));
+    if let Some(code) = refuses {
+        let answer = format!("HTTP/1.1 {code} Fake\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+        client.write_all(answer.as_bytes())?;
+        return client.shutdown(Shutdown::Both);
+    }
     let authority = target.split_once("://").map_or(target, |(_, rest)| rest);
     let mut server = TcpStream::connect(authority.split('/').next().unwrap_or_default())?;
     server.set_nodelay(true)?;

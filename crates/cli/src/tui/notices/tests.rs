@@ -40,7 +40,14 @@ fn refused(generation: u64, added: &[&str], refusal: &Refusal) -> Event {
 }
 
 fn connected(tools: usize) -> Phase {
-    Phase::Connected(Connected { pid: None, tools, prompts: 0, resources: 0, warnings: Vec::new() })
+    Phase::Connected(Connected {
+        pid: None,
+        tools,
+        prompts: 0,
+        resources: 0,
+        warnings: Vec::new(),
+        unlisted: Vec::new(),
+    })
 }
 
 fn modified() -> Event {

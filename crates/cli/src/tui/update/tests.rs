@@ -53,7 +53,14 @@ fn answers(state: &mut State, label: &str, now: u64) -> Vec<Effect> {
 }
 
 fn connected() -> Phase {
-    Phase::Connected(Connected { pid: None, tools: 2, prompts: 1, resources: 1, warnings: Vec::new() })
+    Phase::Connected(Connected {
+        pid: None,
+        tools: 2,
+        prompts: 1,
+        resources: 1,
+        warnings: Vec::new(),
+        unlisted: Vec::new(),
+    })
 }
 
 fn with_gh(state: &mut State) {

@@ -15,7 +15,14 @@ use super::{
 use crate::{fixtures, text::Paint};
 
 fn connected(tools: usize) -> Phase {
-    Phase::Connected(Connected { pid: Some(4711), tools, prompts: 1, resources: 1, warnings: vec![] })
+    Phase::Connected(Connected {
+        pid: Some(4711),
+        tools,
+        prompts: 1,
+        resources: 1,
+        warnings: vec![],
+        unlisted: vec![],
+    })
 }
 
 fn failed() -> Phase {

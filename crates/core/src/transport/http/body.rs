@@ -11,7 +11,7 @@ use super::{
     events::LARGEST,
     headers::{EVENTS, JSON},
     hint::retry_after,
-    refusal::{self, Answer},
+    refusal::{self, Answer, Asked},
 };
 use crate::{
     failure::{Failure, FailureKind},
@@ -123,7 +123,8 @@ async fn refused(client: &HttpClient, mut response: Response) -> Undelivered {
         retry_after: text(&response, RETRY_AFTER).and_then(|value| retry_after(value, now())),
         body: &body,
     };
-    refusal::judge(answer, client.credentials(), client.said())
+    let asked = Asked { credentials: client.credentials(), proxy: client.in_between(), said: client.said() };
+    refusal::judge(answer, asked)
 }
 
 fn text(response: &Response, name: http::HeaderName) -> Option<&str> {

@@ -12,7 +12,7 @@ use reqwest::Response;
 use url::Url;
 
 use super::{
-    proxy,
+    proxy::{self, Via},
     reach::{self, Place},
     redirect::{Redirect, Sent, judge, origin},
     trust,
@@ -20,7 +20,7 @@ use super::{
 use crate::{
     connector::ProcessEnv,
     domain::{Remote, Secret},
-    failure::{Failure, FailureKind},
+    failure::{Failure, FailureKind, TlsFault},
     said::Said,
     transport::undelivered::{Ends, Undelivered},
 };
@@ -48,7 +48,7 @@ pub(crate) struct HttpClient {
     url: Url,
     headers: HeaderMap,
     said: Said,
-    proxy: Option<&'static str>,
+    proxy: Option<Via>,
     connect: Duration,
     warnings: Vec<String>,
 }
@@ -78,7 +78,7 @@ impl HttpClient {
         let said = Said::new(masks);
         let invalid = |why: &str| Failure::new(FailureKind::WrongEndpoint { status: None }, why);
         let url = Url::parse(remote.url.expose()).map_err(|_| invalid("its URL cannot be read"))?;
-        let headers = headers(remote).ok_or_else(|| invalid("a header cannot be sent as it is"))?;
+        let headers = headers(remote)?;
         let env = &env.full;
         let named = proxy::applying(&url, env);
         let connect = CONNECT.min(limit.mul_f32(0.8));
@@ -117,9 +117,9 @@ impl HttpClient {
             let why = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
             let unread = trust.warnings.iter().map(|warning| format!("; {warning}")).collect::<String>();
             let message = format!("the certificate authorities cannot be used: {why}{unread}");
-            Failure::new(FailureKind::Tls, said.masked(&message))
+            Failure::new(FailureKind::Tls(TlsFault::Authorities), said.masked(&message))
         })?;
-        let proxy = named.map(|named| named.variable);
+        let proxy = named.map(Via::of);
         Ok(Self { http, url, headers, said, proxy, connect, warnings: trust.warnings })
     }
 
@@ -135,6 +135,11 @@ impl HttpClient {
         names()
             .find(|name| *name == "authorization")
             .or_else(|| names().find(|name| telling.iter().any(|word| name.contains(word))))
+    }
+
+    /// The proxy whose answer could pass for the server's: on the way to one without TLS.
+    pub(crate) fn in_between(&self) -> Option<&Via> {
+        self.proxy.as_ref().filter(|_| self.url.scheme() == "http")
     }
 
     /// What the server's words go through.
@@ -180,7 +185,7 @@ impl HttpClient {
     pub(crate) fn broken(&self, error: &reqwest::Error) -> Undelivered {
         let place = Place {
             origin: &origin(&self.url),
-            proxy: self.proxy,
+            proxy: self.proxy.as_ref(),
             connect: self.connect,
             warnings: &self.warnings,
         };
@@ -191,15 +196,19 @@ impl HttpClient {
     }
 }
 
-fn headers(remote: &Remote) -> Option<HeaderMap> {
+fn headers(remote: &Remote) -> Result<HeaderMap, Failure> {
     let mut headers = HeaderMap::new();
-    for (name, value) in &remote.headers {
-        let name = HeaderName::from_bytes(name.as_bytes()).ok()?;
-        let mut value = HeaderValue::from_bytes(value.expose().as_bytes()).ok()?;
+    for (header, value) in &remote.headers {
+        let unsendable = || {
+            let kind = FailureKind::BadHeader { header: header.clone() };
+            Failure::new(kind, format!("the header {header} cannot be sent as it is"))
+        };
+        let name = HeaderName::from_bytes(header.as_bytes()).map_err(|_| unsendable())?;
+        let mut value = HeaderValue::from_bytes(value.expose().as_bytes()).map_err(|_| unsendable())?;
         value.set_sensitive(true);
         if !OURS.contains(&name) {
             headers.insert(name, value);
         }
     }
-    Some(headers)
+    Ok(headers)
 }

@@ -6,13 +6,44 @@ use hyper_util::client::proxy::matcher::Matcher;
 use reqwest::Proxy;
 use url::Url;
 
-use crate::failure::{Failure, FailureKind};
+use super::redirect::origin;
+use crate::{
+    failure::{Failure, FailureKind},
+    mask::MASK,
+};
 
 /// A variable that names the proxy for an address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Named<'a> {
     pub(crate) variable: &'static str,
     pub(crate) value: &'a str,
+}
+
+/// A proxy that is on the way, as it may be shown: without its credentials.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Via {
+    pub(crate) variable: &'static str,
+    origin: String,
+}
+
+impl Via {
+    /// The proxy of this variable.
+    pub(crate) fn of(named: Named<'_>) -> Self {
+        let value = named.value;
+        // Without a scheme it is an HTTP proxy; a host with a port would pass for a scheme with a path.
+        let url = match value.contains("://") {
+            true => Url::parse(value),
+            false => Url::parse(&format!("http://{value}")),
+        };
+        let origin = url.as_ref().map_or_else(|_| MASK.to_owned(), origin);
+        Self { variable: named.variable, origin }
+    }
+}
+
+impl std::fmt::Display for Via {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} (of {})", self.origin, self.variable)
+    }
 }
 
 /// The value of the first of these variables that is set and not empty.
@@ -109,6 +140,19 @@ mod tests {
         }
         for value in ["p:3128", "http://p:3128", "HTTPS://u:p@p:3128"] {
             assert!(proxy(Named { variable: "ALL_PROXY", value }).is_ok(), "{value}");
+        }
+    }
+
+    #[test]
+    fn a_proxy_is_shown_by_its_address_without_credentials() {
+        for (value, shown) in [
+            ("p:3128", "http://p:3128 (of ALL_PROXY)"),
+            ("http://p:3128/", "http://p:3128 (of ALL_PROXY)"),
+            ("HTTPS://u:secret@p.example:8443", "https://p.example:8443 (of ALL_PROXY)"),
+            ("u:secret@p:3128", "http://p:3128 (of ALL_PROXY)"),
+            ("http://[bad", "••• (of ALL_PROXY)"),
+        ] {
+            assert_eq!(Via::of(Named { variable: "ALL_PROXY", value }).to_string(), shown);
         }
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use http::StatusCode;
 use serde_json::Value;
 
-use super::challenge;
+use super::{challenge, proxy::Via};
 use crate::{
     failure::{Failure, FailureKind},
     retry::LONGEST_HINT,
@@ -27,34 +27,52 @@ pub(crate) struct Answer<'a> {
     pub(crate) body: &'a [u8],
 }
 
-/// What it means. `credentials` names the header that carried ours; the server's words go through `said`.
-pub(crate) fn judge(answer: Answer<'_>, credentials: Option<&str>, said: &Said) -> Undelivered {
+/// How it was asked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked<'a> {
+    /// The name of the header that carried credentials.
+    pub(crate) credentials: Option<&'a str>,
+    /// The proxy that may have answered in the server's place.
+    pub(crate) proxy: Option<&'a Via>,
+    /// What the server's words go through.
+    pub(crate) said: &'a Said,
+}
+
+/// What it means.
+pub(crate) fn judge(answer: Answer<'_>, asked: Asked<'_>) -> Undelivered {
     let Answer { status, content_type, challenge, retry_after, body } = answer;
+    let Asked { credentials, proxy, said } = asked;
     let own = own_words(content_type, body).map(|words| said.cause(&words));
     let words = own.as_ref().map_or_else(String::new, |words| format!(": {words}"));
     let name = named(status);
-    let (kind, message, ends) = match status {
-        401 => {
+    // These are what proxies answer for themselves.
+    let who = match (status, proxy) {
+        (403 | 502..=504, Some(via)) => format!("the server, or the proxy {via} before it,"),
+        _ => "the server".to_owned(),
+    };
+    let (kind, message, ends) = match (status, proxy) {
+        (401, _) => {
             let message = match credentials {
                 Some(header) => {
                     format!("the server answered {name}: it does not accept what the header {header} holds")
                 }
                 None => format!("the server answered {name}: it wants credentials"),
             };
-            let challenge = challenge.and_then(challenge::read).map(|challenge| said.value(challenge));
+            let challenge =
+                challenge.and_then(challenge::read).map(|challenge| Box::new(said.value(challenge)));
             let why = challenge.as_ref().and_then(|challenge| challenge.get("error_description"));
             let why = why
                 .and_then(Value::as_str)
                 .map_or_else(String::new, |why| format!(" ({})", said::cause(why)));
-            (FailureKind::NeedsAuth { challenge }, format!("{message}{why}"), Ends::Connection)
+            let header = credentials.map(str::to_owned);
+            (FailureKind::NeedsAuth { challenge, header }, format!("{message}{why}"), Ends::Connection)
         }
-        407 => (
-            FailureKind::Network,
-            "the proxy wants credentials; put them into its variable".to_owned(),
-            Ends::Request,
-        ),
-        403 => (FailureKind::Forbidden, format!("the server answered {name}{words}"), Ends::Request),
-        408 | 425 | 429 | 500 | 502..=504 | 506.. => {
+        (407, Some(via)) => {
+            let kind = FailureKind::Proxy { variable: via.variable.to_owned() };
+            (kind, format!("the proxy {via} wants credentials"), Ends::Request)
+        }
+        (403, _) => (FailureKind::Forbidden, format!("{who} answered {name}{words}"), Ends::Request),
+        (408 | 425 | 429 | 500 | 502..=504 | 506.., _) => {
             let longest = LONGEST_HINT.as_secs();
             let wait = match retry_after {
                 Some(wait) if wait > LONGEST_HINT => {
@@ -65,7 +83,7 @@ pub(crate) fn judge(answer: Answer<'_>, credentials: Option<&str>, said: &Said) 
             };
             (
                 FailureKind::Unavailable { retry_after },
-                format!("the server answered {name}{words}{wait}"),
+                format!("{who} answered {name}{words}{wait}"),
                 Ends::Request,
             )
         }
@@ -131,6 +149,11 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::transport::http::proxy::Named;
+
+    fn asked(said: &Said) -> Asked<'_> {
+        Asked { credentials: None, proxy: None, said }
+    }
 
     fn answer(status: u16) -> Answer<'static> {
         Answer { status, content_type: None, challenge: None, retry_after: None, body: b"" }
@@ -140,14 +163,14 @@ mod tests {
     fn each_status_has_its_kind_its_words_and_its_reach() {
         let wrong = |status| FailureKind::WrongEndpoint { status: Some(status) };
         let busy = FailureKind::Unavailable { retry_after: None };
-        let needs_auth = FailureKind::NeedsAuth { challenge: None };
+        let needs_auth = FailureKind::NeedsAuth { challenge: None, header: None };
         for (status, kind, words, ends) in [
             (400, wrong(400), "400 Bad Request; is its URL that of an MCP endpoint?", Ends::Request),
             (401, needs_auth, "401 Unauthorized: it wants credentials", Ends::Connection),
             (403, FailureKind::Forbidden, "403 Forbidden", Ends::Request),
             (404, wrong(404), "404 Not Found; is its URL", Ends::Request),
             (405, wrong(405), "405 Method Not Allowed; is its URL", Ends::Request),
-            (407, FailureKind::Network, "the proxy wants credentials", Ends::Request),
+            (407, wrong(407), "407 Proxy Authentication Required", Ends::Request),
             (429, busy.clone(), "429 Too Many Requests", Ends::Request),
             (500, busy.clone(), "500 Internal Server Error", Ends::Request),
             (502, busy.clone(), "502 Bad Gateway", Ends::Request),
@@ -155,7 +178,7 @@ mod tests {
             (501, wrong(501), "501 Not Implemented; is its URL", Ends::Request),
             (505, wrong(505), "505 HTTP Version Not Supported; is its URL", Ends::Request),
         ] {
-            let judged = judge(answer(status), None, &Said::default());
+            let judged = judge(answer(status), asked(&Said::default()));
             assert_eq!((judged.failure.kind, judged.status, judged.ends), (kind, Some(status), ends));
             assert!(judged.failure.message.contains(words), "{}", judged.failure.message);
         }
@@ -167,21 +190,42 @@ mod tests {
 expired", resource_metadata="https://a/x""#;
         let judged = judge(
             Answer { challenge: Some(challenge), ..answer(401) },
-            Some("authorization"),
-            &Said::default(),
+            Asked { credentials: Some("authorization"), ..asked(&Said::default()) },
         );
         assert_eq!(
             judged.failure.message,
             "the server answered 401 Unauthorized: it does not accept what the header authorization holds (it expired)"
         );
-        let FailureKind::NeedsAuth { challenge: Some(kept) } = judged.failure.kind else { panic!() };
+        let FailureKind::NeedsAuth { challenge: Some(kept), header } = judged.failure.kind else { panic!() };
+        assert_eq!(header.as_deref(), Some("authorization"));
         assert_eq!(kept["resource_metadata"], json!("https://a/x"));
+    }
+
+    #[test]
+    fn what_a_proxy_may_have_answered_is_not_put_on_the_server_alone() {
+        let via = Via::of(Named { variable: "HTTP_PROXY", value: "http://me:secret@p:3128" });
+        let said = Said::default();
+        let through = Asked { proxy: Some(&via), ..asked(&said) };
+        let proxy = FailureKind::Proxy { variable: "HTTP_PROXY".to_owned() };
+        let or_proxy = "the server, or the proxy http://p:3128 (of HTTP_PROXY) before it, answered";
+        for (status, kind, words) in [
+            (407, proxy, "the proxy http://p:3128 (of HTTP_PROXY) wants credentials"),
+            (403, FailureKind::Forbidden, or_proxy),
+            (502, FailureKind::Unavailable { retry_after: None }, or_proxy),
+            (504, FailureKind::Unavailable { retry_after: None }, or_proxy),
+            (500, FailureKind::Unavailable { retry_after: None }, "the server answered 500"),
+            (404, FailureKind::WrongEndpoint { status: Some(404) }, "the server answered 404"),
+        ] {
+            let failure = judge(answer(status), through).failure;
+            assert_eq!(failure.kind, kind, "{status}");
+            assert!(failure.message.starts_with(words), "{failure}");
+        }
     }
 
     #[test]
     fn a_hint_is_kept_and_told() {
         let retry_after = Some(Duration::from_secs(30));
-        let judged = judge(Answer { retry_after, ..answer(503) }, None, &Said::default());
+        let judged = judge(Answer { retry_after, ..answer(503) }, asked(&Said::default()));
         assert_eq!(judged.failure.kind, FailureKind::Unavailable { retry_after });
         assert!(judged.failure.message.ends_with("it asks to wait 30 s"), "{}", judged.failure.message);
     }
@@ -189,7 +233,7 @@ expired", resource_metadata="https://a/x""#;
     #[test]
     fn a_hint_that_is_not_followed_is_not_told_as_if_it_were() {
         let retry_after = Some(Duration::from_secs(86_400));
-        let judged = judge(Answer { retry_after, ..answer(503) }, None, &Said::default());
+        let judged = judge(Answer { retry_after, ..answer(503) }, asked(&Said::default()));
         let message = judged.failure.message;
         assert!(message.ends_with("longer than 600 s, after which it is asked again"), "{message}");
     }
@@ -197,7 +241,7 @@ expired", resource_metadata="https://a/x""#;
     #[test]
     fn an_error_of_the_servers_own_making_is_no_error_of_the_protocol() {
         for body in [r#"{"error":"oops"}"#, r#"{"error":{"message":"oops"}}"#, r#"{"id":1}"#, "oops"] {
-            let judged = judge(Answer { body: body.as_bytes(), ..answer(500) }, None, &Said::default());
+            let judged = judge(Answer { body: body.as_bytes(), ..answer(500) }, asked(&Said::default()));
             assert_eq!(judged.refusal, None, "{body}");
         }
     }
@@ -215,13 +259,12 @@ expired", resource_metadata="https://a/x""#;
         ] {
             let judged = judge(
                 Answer { content_type: Some(content_type), body: body.as_bytes(), ..answer(403) },
-                None,
-                &Said::default(),
+                asked(&Said::default()),
             );
             assert!(judged.failure.message.ends_with(words), "{body}: {}", judged.failure.message);
         }
         let body = r#"{"jsonrpc":"2.0","error":{"code":-32601,"message":"no"},"id":null}"#.as_bytes();
-        let refusal = judge(Answer { body, ..answer(404) }, None, &Said::default()).refusal.unwrap();
+        let refusal = judge(Answer { body, ..answer(404) }, asked(&Said::default())).refusal.unwrap();
         assert_eq!((refusal.code, refusal.text.as_str()), (-32601, "no"));
     }
 }

@@ -17,6 +17,8 @@ pub(crate) struct Site {
     pub(crate) tls: Option<(PathBuf, PathBuf)>,
     /// No server at all, but a proxy to others.
     pub(crate) proxy: Script,
+    /// What the proxy answers instead of passing anything on.
+    pub(crate) proxy_refuses: Option<u16>,
     /// Gives out no session ids and knows none.
     pub(crate) stateless: Script,
     /// Answers every request with a stream, however short.
@@ -46,6 +48,10 @@ impl Site {
             "--port" => self.port = number(&value()?)?,
             "--tls" => self.tls = Some((value()?.into(), value()?.into())),
             "--proxy" => self.proxy = Script::Yes,
+            "--proxy-refuses" => {
+                self.proxy = Script::Yes;
+                self.proxy_refuses = Some(number(&value()?)?);
+            }
             "--stateless" => self.stateless = Script::Yes,
             "--streams" => self.streams = Script::Yes,
             "--legacy" => self.legacy = Script::Yes,
