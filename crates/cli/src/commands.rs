@@ -29,7 +29,7 @@ pub(crate) use self::{
     approve::unknown_at,
     call::{Asked, Keep, arguments_of, asked, first_error, text_of},
     switch::{Switched, switch_in},
-    trust::{Rule, TrustRecord},
+    trust::{Rule, TrustError, TrustRecord},
     using::{ExitOf, Problem},
     watch::run_in as watch_in,
 };

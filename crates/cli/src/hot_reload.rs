@@ -75,6 +75,15 @@ pub struct Answer {
     pub shown: Arc<Value>,
 }
 
+/// How long an answer holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Holds {
+    /// It is in the record, for every session of the project.
+    ForGood,
+    /// It could not be written.
+    ThisSession,
+}
+
 impl HotReload {
     /// Commits what the files say now, initialises the session with it, and comes back when that is planned; from then
     /// on every change is committed by itself. What there is to tell comes out of the channel, from the first commit on.
@@ -118,8 +127,8 @@ impl HotReload {
         self.ask(Request::Look).await;
     }
 
-    /// Records an answer and applies it. Where it cannot be written it holds for this session, and a notice says so.
-    pub async fn decide(&self, answer: Answer) {
+    /// Records an answer and applies it. Where it cannot be written it holds for this session, and a notice says why.
+    pub async fn decide(&self, answer: Answer) -> Holds {
         let (store, root, written) = (Arc::clone(&self.store), self.root.clone(), answer.clone());
         let saved = tokio::task::spawn_blocking(move || save(&*store, root.as_path(), &written)).await;
         let unsaved = match saved {
@@ -128,8 +137,14 @@ impl HotReload {
             Err(error) => Some(error.to_string()),
         };
         match unsaved {
-            None => self.look().await,
-            Some(because) => self.ask(|done| Request::Unsaved { answer, because, done }).await,
+            None => {
+                self.look().await;
+                Holds::ForGood
+            }
+            Some(because) => {
+                self.ask(|done| Request::Unsaved { answer, because, done }).await;
+                Holds::ThisSession
+            }
         }
     }
 

@@ -9,6 +9,7 @@ mod app;
 mod args;
 mod asking;
 mod commands;
+mod deciding;
 mod derive;
 mod events;
 mod exit;
@@ -36,7 +37,7 @@ pub use derive::{
     ShadowedBy, Source, Transport, VariableState, WatchMode, Written, Yolo, derive,
 };
 pub use hot_reload::{
-    Answer, ChangeKind, CliEvent, Counts, HotReload, HotReloadOptions, NoticeCode, SettingsChange,
+    Answer, ChangeKind, CliEvent, Counts, Holds, HotReload, HotReloadOptions, NoticeCode, SettingsChange,
 };
 pub use settings::{
     Broken, Content, Diagnostic, Environment, Excerpt, FolderRule, FolderRules, FolderVerdict, InotifyLimit,

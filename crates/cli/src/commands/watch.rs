@@ -17,7 +17,8 @@ use self::{stdin::Typed, writer::Writer};
 use crate::{
     app::{App, Session, StartError},
     args::{Global, WatchArgs},
-    asking::{Asked, Asking, FolderWord, Reply},
+    asking::{Asked, Asking, Reply},
+    deciding,
     derive::{Derived, FolderQuestion, Promptable, Screen, Yolo},
     events::{EndReason, Event, Started, human_line, json_line},
     exit::Exit,
@@ -260,27 +261,19 @@ impl Watching<'_> {
         let derived = Arc::clone(&self.derived.borrow());
         match self.asking.answer(line, &derived) {
             Reply::Decide(answers) => {
-                // The store may be locked for seconds, and the loop must go on meanwhile.
+                // What becomes of it is told by what it changes, and by a notice where it could not be recorded.
                 let reload = Arc::clone(&session.reload);
-                tokio::spawn(async move {
-                    for answer in answers {
-                        reload.decide(answer).await;
-                    }
-                });
+                tokio::spawn(async move { deciding::decide(&reload, answers, |_, _| {}).await });
             }
             Reply::Trust(word) => {
-                let rule = match word {
-                    FolderWord::Trust => super::trust::Rule::Trust,
-                    FolderWord::Distrust => super::trust::Rule::Distrust,
-                };
+                let reload = Arc::clone(&session.reload);
                 let record = super::trust::TrustRecord::at(&self.app.launch.paths.trusted_folders);
-                match record.set(self.app.root(), rule) {
-                    Ok(()) => {
-                        let reload = Arc::clone(&session.reload);
-                        tokio::spawn(async move { reload.look().await });
+                let root = self.app.root().to_path_buf();
+                tokio::spawn(async move {
+                    if let Err(error) = deciding::trust(&reload, record, root, word).await {
+                        output::complain("record it", &error);
                     }
-                    Err(error) => output::complain("record it", &error),
-                }
+                });
             }
             Reply::ShowAll(all) => {
                 all.iter().for_each(|asked| self.show(asked));

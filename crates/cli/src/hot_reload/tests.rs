@@ -172,7 +172,7 @@ async fn a_project_server_waits_until_it_is_approved_here_or_in_another_terminal
     let hash = approval_hash(&shown, Dialect::McpJson);
     assert_eq!(hash.to_string(), asked.hash);
     let answer = Answer { server: "theirs".into(), hash, verdict: Verdict::Approve, shown: shown.clone() };
-    session.reload.decide(answer).await;
+    assert_eq!(session.reload.decide(answer).await, Holds::ForGood);
     session.until_state("theirs", Some(State::Connecting)).await;
     session.until_pending(&["others"]).await;
 
@@ -200,7 +200,8 @@ async fn a_decision_that_cannot_be_written_holds_for_this_session() {
         let asked = session.reload.derived().borrow().promptable[&ServerName::from(name)].clone();
         let shown = Arc::clone(asked.written.value());
         let hash = approval_hash(&shown, Dialect::McpJson);
-        session.reload.decide(Answer { server: name.into(), hash, verdict, shown }).await;
+        let answer = Answer { server: name.into(), hash, verdict, shown };
+        assert_eq!(session.reload.decide(answer).await, Holds::ThisSession);
         session
             .until_told("the notice", |event| {
                 matches!(event, CliEvent::Notice { code: NoticeCode::DecisionNotSaved, .. })

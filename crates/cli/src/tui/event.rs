@@ -12,7 +12,7 @@ use crate::{
     commands::Switched,
     derive::{Derived, Promptable},
     events::EndReason,
-    hot_reload::{Answer, CliEvent},
+    hot_reload::{Answer, CliEvent, Holds},
     question::Question,
     settings::Snapshot,
 };
@@ -44,6 +44,8 @@ pub(super) enum Event {
     Progress(UseId, Progress),
     /// A running use is over; this is what came of it.
     Ended(UseId, Vec<Line>),
+    /// An answer counts now.
+    Decided(Decided, Holds),
     /// Something that was asked for was done, or failed, with this to say.
     Said(Vec<Line>),
     /// Time went on.

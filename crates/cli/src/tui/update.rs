@@ -56,6 +56,7 @@ fn happens(state: &mut State, event: Event, now: u64) -> Vec<Effect> {
             state.running.retain(|running| running.id != id);
             state.transcript.extend(lines);
         }
+        Event::Decided(decided, holds) => questions::decided(state, &decided, holds),
         Event::Said(lines) => state.transcript.extend(lines),
         Event::Tick => {
             let lines = state.notices.due(now);

@@ -14,13 +14,14 @@ use crate::{
     app::{App, Session},
     args::Global,
     asking::FolderWord,
-    commands::{Keep, Rule, Switched, TrustRecord, decided_here, switch_in},
+    commands::{Keep, Switched, TrustRecord, decided_here, switch_in},
+    deciding,
     derive::Screen,
     output,
     text::Tone,
     tui::{
         asked::Wish,
-        event::{Effect, Event, UseId},
+        event::{Decided, Effect, Event, UseId},
         keep::Kept,
         line::Line,
         state::State,
@@ -56,23 +57,25 @@ impl Acting<'_> {
                 });
             }
             Effect::Decide(answers) => {
-                // The store may be locked for seconds, and keys must be answered meanwhile.
+                let inbox = self.inbox.clone();
+                let answers = answers.into_iter().map(|Decided(answer)| answer).collect();
                 tokio::spawn(async move {
-                    for answer in answers {
-                        reload.decide(answer.0).await;
-                    }
+                    let is_done = |answer, holds| tell(&inbox, Event::Decided(Decided(answer), holds));
+                    deciding::decide(&reload, answers, is_done).await;
                 });
             }
             Effect::Trust(word) => {
-                let rule = match word {
-                    FolderWord::Trust => Rule::Trust,
-                    FolderWord::Distrust => Rule::Distrust,
-                };
                 let record = TrustRecord::at(&self.app.launch.paths.trusted_folders);
                 let (root, inbox) = (self.app.root().to_path_buf(), self.inbox.clone());
-                tokio::task::spawn_blocking(move || match record.set(&root, rule) {
-                    Ok(()) => drop(tokio::spawn(async move { reload.look().await })),
-                    Err(error) => tell(&inbox, Event::Said(failed("record it", &error))),
+                tokio::spawn(async move {
+                    let said = match deciding::trust(&reload, record, root, word).await {
+                        Ok(()) => vec![match word {
+                            FolderWord::Trust => Line::new(Tone::Good, "this folder is trusted"),
+                            FolderWord::Distrust => Line::new(Tone::Attention, "this folder is not trusted"),
+                        }],
+                        Err(error) => failed("record it", &error),
+                    };
+                    tell(&inbox, Event::Said(said));
                 });
             }
             Effect::Use(id, wish) => self.begin(id, wish, cancels),

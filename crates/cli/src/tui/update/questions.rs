@@ -13,6 +13,7 @@ use super::super::{
 use crate::{
     asking::{Asked, Reply, Said, decisions},
     derive::Promptable,
+    hot_reload::Holds,
     question::Question,
     text::{Tone, visible},
 };
@@ -126,15 +127,6 @@ pub(super) fn answer(state: &mut State, said: Said, now: u64) -> Vec<Effect> {
     };
     match reply {
         Reply::Decide(answers) => {
-            for answer in &answers {
-                let (tone, word) = match answer.verdict {
-                    Verdict::Approve => (Tone::Good, "approved"),
-                    Verdict::Reject => (Tone::Attention, "rejected"),
-                };
-                let hash: String = answer.hash.to_string().chars().take(12).collect();
-                let text = format!("{word} {} (hash {hash}…)", visible(answer.server.as_str()));
-                state.say(Line::new(tone, &text));
-            }
             effects.push(Effect::Decide(answers.into_iter().map(Decided).collect()));
         }
         Reply::Trust(word) => effects.push(Effect::Trust(word)),
@@ -143,4 +135,20 @@ pub(super) fn answer(state: &mut State, said: Said, now: u64) -> Vec<Effect> {
     }
     effects.extend(ask(state));
     effects
+}
+
+/// Says what was decided, once it counts.
+pub(super) fn decided(state: &mut State, Decided(answer): &Decided, holds: Holds) {
+    let (tone, word) = match answer.verdict {
+        Verdict::Approve => (Tone::Good, "approved"),
+        Verdict::Reject => (Tone::Attention, "rejected"),
+    };
+    let hash: String = answer.hash.to_string().chars().take(12).collect();
+    // Why it could not be recorded is a notice of its own.
+    let how_long = match holds {
+        Holds::ForGood => "",
+        Holds::ThisSession => ", for this session only",
+    };
+    let text = format!("{word} {} (hash {hash}…){how_long}", visible(answer.server.as_str()));
+    state.say(Line::new(tone, &text));
 }
