@@ -84,6 +84,8 @@ mod manager;
 mod mask;
 mod plan;
 mod pool;
+#[cfg(unix)]
+mod protocol;
 mod questions;
 mod retry;
 #[cfg(unix)]

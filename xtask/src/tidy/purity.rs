@@ -6,7 +6,7 @@ use super::{
 };
 
 /// Files, or folders with the file of the same name, in which nothing acts.
-const PURE: [&str; 17] = [
+const PURE: [&str; 18] = [
     "crates/core/src/admission",
     "crates/core/src/catalog",
     "crates/core/src/domain",
@@ -16,6 +16,7 @@ const PURE: [&str; 17] = [
     "crates/core/src/layers",
     "crates/core/src/plan",
     "crates/core/src/pool/machine",
+    "crates/core/src/protocol",
     "crates/core/src/retry",
     "crates/core/src/session",
     "crates/core/src/status",

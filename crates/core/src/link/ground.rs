@@ -5,6 +5,7 @@ use tokio::sync::watch;
 
 use crate::{
     connector::Teardown,
+    protocol::Offers,
     transport::{process::ServerProcess, remote::RemoteEnd},
 };
 
@@ -38,6 +39,14 @@ impl Ground {
         match self {
             Self::Process(process) => process.gone(),
             Self::Remote(end) => end.gone(),
+        }
+    }
+
+    /// Tells what the server offers whenever it was opened anew below the connection, where it can be.
+    pub(super) fn renewed(&self) -> Option<watch::Receiver<Option<Offers>>> {
+        match self {
+            Self::Process(_) => None,
+            Self::Remote(end) => end.renewed(),
         }
     }
 

@@ -13,14 +13,9 @@ use super::{
 use crate::{
     domain::VersionNegotiation,
     failure::{Failure, FailureKind},
+    protocol::{self, KNOWN, MODERN, OFFERED, Offers},
     said::{self, Said},
 };
-
-/// The versions that begin with `initialize`, oldest first.
-const KNOWN: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
-const OFFERED: &str = KNOWN[KNOWN.len() - 1];
-/// The era without `initialize`.
-const MODERN: &str = "2026-07-28";
 
 /// What the two sides agreed on.
 #[derive(Debug)]
@@ -39,19 +34,6 @@ pub(super) enum Era {
     Initialized,
     /// `server/discover`: what changes is told to whoever keeps a request open for it.
     Discovered,
-}
-
-/// Which lists are worth asking for. Tools always are.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Offers {
-    pub(super) prompts: Offer,
-    pub(super) resources: Offer,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Offer {
-    Asked,
-    NotDeclared,
 }
 
 /// Why there is no agreement.
@@ -79,7 +61,7 @@ pub(super) async fn shake(
     });
     match (asker.answer("initialize", Some(params), Abandoned::Silent).await, negotiation) {
         // Such a server knows the newer era alone, and says so in the way of the older.
-        (Ok(result), VersionNegotiation::Auto) if version(&result) == Some(MODERN) => {
+        (Ok(result), VersionNegotiation::Auto) if protocol::version(&result) == Some(MODERN) => {
             let agreed = discover(asker, client).await?;
             shook_hands.store(true, Ordering::Relaxed);
             Ok(agreed)
@@ -122,48 +104,22 @@ async fn discover(asker: Asker, client: &Client) -> Result<Agreed, NoAgreement> 
                 "the server knows neither initialize nor server/discover ({refused}); is it an MCP server?"
             )),
         })?;
-    let supported = strings(result.get("supportedVersions"), asker.said());
+    let supported = protocol::strings(result.get("supportedVersions"), asker.said());
     if !supported.iter().any(|version| version == MODERN) {
         return Err(invalid(format!(
             "no common protocol version: the server speaks {}, we speak {MODERN} and {}",
-            one_of(&supported),
+            protocol::one_of(&supported),
             KNOWN.join(", ")
         )));
     }
-    let (offers, instructions) = (offers(&result), instructions(&result));
+    let (offers, instructions) = (Offers::of(&result), instructions(&result));
     Ok(Agreed { asker, offers, instructions, era: Era::Discovered })
-}
-
-fn version(result: &Value) -> Option<&str> {
-    result.get("protocolVersion").and_then(Value::as_str)
 }
 
 /// Reads the answer to `initialize`.
 fn agreed(result: &Value, said: &Said) -> Result<(Offers, Option<String>), NoAgreement> {
-    match version(result) {
-        Some(version) if KNOWN.contains(&version) => Ok((offers(result), instructions(result))),
-        Some(version) if !version.is_empty() => Err(invalid(format!(
-            "no common protocol version: the server speaks {}, we speak {}",
-            shortened(&said.masked(version)),
-            KNOWN.join(", ")
-        ))),
-        Some(_) | None => Err(invalid(format!(
-            "the answer to initialize names no protocol version; we speak {}",
-            KNOWN.join(", ")
-        ))),
-    }
-}
-
-fn offers(result: &Value) -> Offers {
-    let declares = |kind: &str| {
-        result.get("capabilities").and_then(|declared| declared.get(kind)).is_some_and(|value| {
-            // `false` is no valid form, but its meaning is plain.
-            !matches!(value, Value::Null | Value::Bool(false))
-        })
-    };
-    let nothing = !["tools", "prompts", "resources"].into_iter().any(declares);
-    let offer = |kind: &str| if nothing || declares(kind) { Offer::Asked } else { Offer::NotDeclared };
-    Offers { prompts: offer("prompts"), resources: offer("resources") }
+    protocol::check_version(result, said).map_err(invalid)?;
+    Ok((Offers::of(result), instructions(result)))
 }
 
 fn instructions(result: &Value) -> Option<String> {
@@ -176,11 +132,12 @@ fn no_agreement(error: AskError) -> NoAgreement {
         AskError::Unanswered { failure, .. } => NoAgreement::Failed(failure),
         AskError::Refused { code, text, data, beside } => {
             // It was masked where it came in.
-            let supported = strings(data.as_ref().and_then(|data| data.get("supported")), &Said::default());
+            let supported =
+                protocol::strings(data.as_ref().and_then(|data| data.get("supported")), &Said::default());
             let speaks = if supported.is_empty() {
                 String::new()
             } else {
-                format!("; the server speaks {}, we speak {}", one_of(&supported), KNOWN.join(", "))
+                format!("; the server speaks {}, we speak {}", protocol::one_of(&supported), KNOWN.join(", "))
             };
             let message =
                 format!("the server refused initialize: error {code}: {}{speaks}", said::cause(&text));
@@ -208,67 +165,9 @@ fn invalid(message: String) -> NoAgreement {
     NoAgreement::Failed(Failure::new(FailureKind::InvalidHandshake, message))
 }
 
-fn strings(value: Option<&Value>, said: &Said) -> Vec<String> {
-    let items = value.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    items.iter().filter_map(Value::as_str).map(|text| shortened(&said.masked(text))).collect()
-}
-
-fn one_of(versions: &[String]) -> String {
-    if versions.is_empty() { "none".to_owned() } else { versions.join(", ") }
-}
-
-/// A version is a date; what a server may send instead is not bounded.
-fn shortened(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(40).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_version_we_know_is_accepted_and_any_other_names_both_sides() {
-        let cases: [(Value, Result<(), &str>); 8] = [
-            (json!({"protocolVersion": "2024-11-05"}), Ok(())),
-            (json!({"protocolVersion": "2025-03-26"}), Ok(())),
-            (json!({"protocolVersion": "2025-06-18"}), Ok(())),
-            (json!({"protocolVersion": "2025-11-25"}), Ok(())),
-            (
-                json!({"protocolVersion": "2099-01-01"}),
-                Err("the server speaks 2099-01-01, we speak 2024-11-05"),
-            ),
-            (json!({"protocolVersion": ""}), Err("names no protocol version; we speak 2024-11-05")),
-            (json!({}), Err("names no protocol version")),
-            (json!("text"), Err("names no protocol version")),
-        ];
-        for (result, expected) in cases {
-            match (agreed(&result, &Said::default()), expected) {
-                (Ok(_), Ok(())) => {}
-                (Err(NoAgreement::Failed(failure)), Err(words)) => {
-                    assert_eq!(failure.kind, FailureKind::InvalidHandshake);
-                    assert!(failure.message.contains(words), "{result}: {failure}");
-                }
-                (other, _) => panic!("{result}: {other:?}"),
-            }
-        }
-    }
-
-    #[test]
-    fn prompts_and_resources_are_asked_for_when_declared_or_when_nothing_is() {
-        use Offer::{Asked, NotDeclared};
-        for (capabilities, prompts, resources) in [
-            (json!({}), Asked, Asked),
-            (json!(null), Asked, Asked),
-            (json!({"logging": {}}), Asked, Asked),
-            (json!({"tools": {}}), NotDeclared, NotDeclared),
-            (json!({"tools": {}, "prompts": {}}), Asked, NotDeclared),
-            (json!({"resources": {"subscribe": true}}), NotDeclared, Asked),
-            (json!({"prompts": null, "tools": true, "resources": false}), NotDeclared, NotDeclared),
-        ] {
-            let result = json!({"capabilities": capabilities});
-            assert_eq!(offers(&result), Offers { prompts, resources }, "{result}");
-        }
-    }
 
     #[test]
     fn a_refusal_with_a_list_of_versions_names_them() {

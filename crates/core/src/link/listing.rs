@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
 use super::{
-    handshake::{Offer, Offers},
     items::{self, Sorted},
     peer::{Abandoned, AskError, Asker, Beside},
     tap::Lists,
@@ -15,6 +14,7 @@ use super::{
 use crate::{
     failure::Failure,
     inventory::{Inventory, Listing, Prompt, Resource, Tool},
+    protocol::{Offer, Offers},
     said::Said,
 };
 
@@ -92,11 +92,9 @@ impl Offered {
             )?);
         }
         if lists.contains(Lists::PROMPTS) {
-            let offers = Offers { prompts: Offer::Asked, ..offers };
             next.prompts.replace(prompts(asker, offers, deadline).await?);
         }
         if lists.contains(Lists::RESOURCES) {
-            let offers = Offers { resources: Offer::Asked, ..offers };
             next.resources.replace(resources(asker, offers, deadline).await?);
         }
         Ok(next)

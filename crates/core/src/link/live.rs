@@ -15,7 +15,7 @@ use super::{
     answers::Answers,
     call::{Calls, LinkCaller, Phase},
     ground::Ground,
-    handshake::{Era, Offers},
+    handshake::Era,
     listing::Offered,
     peer::Asker,
     subscribe,
@@ -26,6 +26,7 @@ use crate::{
     admission::Admitted,
     connector::{Attempt, Caller, Link, LinkEvent, Teardown},
     failure::Failure,
+    protocol::Offers,
 };
 
 /// A list change is acted on when no other came for this long …
@@ -118,6 +119,8 @@ pub(super) struct Watcher {
 pub(super) struct Lister {
     pub(super) asker: Asker,
     pub(super) offers: Offers,
+    /// What the server offers since it was opened anew, where it can be.
+    pub(super) renewed: Option<watch::Receiver<Option<Offers>>>,
     pub(super) offered: Offered,
     /// For one refresh.
     pub(super) limit: Duration,
@@ -171,13 +174,24 @@ impl Lister {
         loop {
             let lists = settled(changes).await;
             let deadline = Instant::now() + self.limit;
-            let refreshed = self.offered.refreshed(&self.asker, self.offers, lists, deadline).await;
+            let worth = self.worth_asking();
+            let refreshed = self.offered.refreshed(&self.asker, worth, lists, deadline).await;
             // An error means that the connection is going; whoever watches it says so.
             let Ok(next) = refreshed else { continue };
             if next != self.offered {
                 self.offered = next;
                 events.send(LinkEvent::Inventory(attempt, self.offered.inventory())).ok();
             }
+        }
+    }
+
+    /// A server that says that a list changed has it, whatever it declared. One that was opened anew may be another one,
+    /// and is asked for what it declares.
+    fn worth_asking(&mut self) -> Offers {
+        let renewed = self.renewed.as_mut().filter(|renewed| renewed.has_changed().unwrap_or(false));
+        match renewed.and_then(|renewed| *renewed.borrow_and_update()) {
+            Some(offers) => offers,
+            None => Offers::ALL,
         }
     }
 }

@@ -5,11 +5,14 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use super::{
-    handshake::{Era, Offer, Offers},
+    handshake::Era,
     peer::{Abandoned, AskError, Asker},
     tap::{Changes, Lists},
 };
-use crate::transport::Reopen;
+use crate::{
+    protocol::{Offer, Offers},
+    transport::Reopen,
+};
 
 /// Listens for as long as it is polled. In the older era servers say by themselves what changed.
 pub(super) async fn listen(asker: Asker, era: Era, offers: Offers, changes: &Changes) {

@@ -56,7 +56,8 @@ pub(crate) fn connect(client: HttpClient, limit: Duration) -> (HttpTransport, Re
     let session = Arc::new(Session::new(client, limit, outbound));
     let goodbye = Arc::clone(&session);
     let farewell = Box::new(|| async move { goodbye.say_goodbye().await }.boxed());
-    let end = RemoteEnd::new(session.stop.clone(), session.lost.subscribe(), farewell);
+    let end = RemoteEnd::new(session.stop.clone(), session.lost.subscribe(), farewell)
+        .renewing(session.renewed.subscribe());
     (HttpTransport { session, inbound }, end)
 }
 

@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 use tokio::{sync::watch, time::timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::{connector::Teardown, failure::Failure};
+use crate::{connector::Teardown, failure::Failure, protocol::Offers};
 
 /// What a server gets to hear that we go.
 const FAREWELL: Duration = Duration::from_millis(500);
@@ -19,6 +19,7 @@ pub(crate) type Farewell = Box<dyn FnOnce() -> BoxFuture<'static, ()> + Send + S
 pub(crate) struct RemoteEnd {
     stop: CancellationToken,
     lost: watch::Receiver<Option<Failure>>,
+    renewed: Option<watch::Receiver<Option<Offers>>>,
     gone: watch::Sender<bool>,
     farewell: Option<Farewell>,
 }
@@ -32,12 +33,24 @@ impl RemoteEnd {
         farewell: Farewell,
     ) -> Self {
         let (gone, _) = watch::channel(false);
-        Self { stop, lost, gone, farewell: Some(farewell) }
+        Self { stop, lost, renewed: None, gone, farewell: Some(farewell) }
+    }
+
+    /// The same of a connection that tells through `renewed` what the server offers in another session.
+    #[must_use]
+    pub(crate) fn renewing(mut self, renewed: watch::Receiver<Option<Offers>>) -> Self {
+        self.renewed = Some(renewed);
+        self
     }
 
     /// Tells why the connection was lost, once it is.
     pub(crate) fn lost(&self) -> watch::Receiver<Option<Failure>> {
         self.lost.clone()
+    }
+
+    /// Tells what the server offers whenever another session was opened, where there are sessions.
+    pub(crate) fn renewed(&self) -> Option<watch::Receiver<Option<Offers>>> {
+        self.renewed.clone()
     }
 
     /// Tells when nothing is left.

@@ -9,12 +9,15 @@ use std::{
 };
 
 use futures::future::join_all;
-use qwen_core::{CallError, FailureKind, Teardown};
+use qwen_core::{CallError, FailureKind, LinkEvent, Listing, Teardown};
 use serde_json::json;
 
 use crate::{
     harness::{Opened, SOON, Target, call, limits},
-    server::{Reply, Request, Server, Step, answer, initialized, json, plain, refusal, status, tools, until},
+    server::{
+        Reply, Request, Server, Step, answer, initialized, json, plain, refusal, status, tools, until,
+        with_headers,
+    },
 };
 
 /// Which session the server knows, which a test can change.
@@ -127,6 +130,66 @@ async fn a_server_that_gives_no_new_session_is_lost_with_its_reason() {
         assert_eq!(failure.kind, kind);
         assert!(failure.message.contains(words), "{failure}");
     }
+}
+
+/// A server whose second life answers `initialize` with this.
+fn reborn(known: &Known, second: serde_json::Value) -> impl Fn(&Request) -> Reply + Send + Sync + use<> {
+    let (known, forgets) = (Arc::clone(known), forgetful(known, 404));
+    let first = json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {}, "prompts": {}}});
+    move |request| {
+        let current = known.load(Ordering::SeqCst);
+        let is_known = request.header("mcp-session-id") == Some(&format!("s{current}"));
+        match request.method() {
+            "initialize" => {
+                let result = if current == 0 { first.clone() } else { second.clone() };
+                let head = format!("Content-Type: application/json\r\nMcp-Session-Id: s{current}\r\n");
+                with_headers(200, &head, &answer(request, result).to_string())
+            }
+            "prompts/list" if is_known => json(200, &answer(request, json!({"prompts": [{"name": "p"}]}))),
+            "resources/list" if is_known => {
+                json(200, &answer(request, json!({"resources": [{"uri": "x://r", "name": "r"}]})))
+            }
+            _ => forgets(request),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_new_session_in_a_version_that_we_do_not_speak_is_a_lost_connection() {
+    for (version, words) in [
+        (json!("2099-01-01"), "gave no new one: no common protocol version: the server speaks 2099-01-01"),
+        (json!(null), "gave no new one: the answer to initialize names no protocol version"),
+    ] {
+        let known = Known::default();
+        let second = json!({"protocolVersion": version, "capabilities": {"tools": {}}});
+        let server = Server::start(reborn(&known, second)).await;
+        let mut opened = opened(&server).await;
+        known.store(1, Ordering::SeqCst);
+        assert!(matches!(call(&opened.caller(), json!(1)).await, Err(CallError::Lost(_))));
+        let failure = opened.loss().await;
+        // Opened afresh, it is judged by a whole handshake.
+        assert_eq!(failure.kind, FailureKind::Network);
+        assert!(failure.message.contains(words), "{failure}");
+        assert_eq!((server.times("POST tools/call"), server.times("POST notifications/initialized")), (1, 1));
+    }
+}
+
+#[tokio::test]
+async fn a_new_session_is_asked_for_the_lists_that_it_declares_and_for_no_others() {
+    let known = Known::default();
+    let second = json!({"protocolVersion": "2025-03-26", "capabilities": {"tools": {}, "resources": {}}});
+    let server = Server::start(reborn(&known, second)).await;
+    let mut opened = opened(&server).await;
+    let inventory = Arc::clone(&opened.lease.inventory);
+    assert_eq!((inventory.prompts.items().len(), &inventory.resources), (1, &Listing::NotOffered));
+    known.store(1, Ordering::SeqCst);
+    assert_eq!(call(&opened.caller(), json!(1)).await.unwrap()["echo"], 1);
+    let LinkEvent::Inventory(_, inventory) = opened.event().await else { panic!("nothing was listed") };
+    assert_eq!((&inventory.prompts, inventory.resources.items().len()), (&Listing::NotOffered, 1));
+    assert_eq!(inventory.tools.items().len(), 2);
+    let times = |list: &str| server.times(&format!("POST {list}/list"));
+    assert_eq!((times("tools"), times("prompts"), times("resources")), (2, 1, 1));
+    assert_eq!(server.last("POST resources/list").header("mcp-protocol-version"), Some("2025-03-26"));
 }
 
 #[tokio::test]

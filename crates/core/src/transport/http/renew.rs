@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     failure::{Failure, FailureKind},
+    protocol::{self, Offers},
     transport::{
         mend::Message,
         undelivered::{Ends, Undelivered},
@@ -81,14 +82,24 @@ async fn open(session: &Arc<Session>, mut opening: Value, epoch: u64) -> Result<
         };
         Undelivered { ends: Ends::Connection, ..refused }
     })?;
-    if let Message::Refusal { text, .. } = &answered.message {
-        return Err(not_renewed(&session.client.said().cause(text)));
-    }
+    let said = session.client.said();
+    let offers = match &answered.message {
+        Message::Refusal { text, .. } => return Err(not_renewed(&said.cause(text))),
+        Message::Answer { result, .. } => {
+            // A whole handshake judges what else there may be to agree on.
+            protocol::check_version(result, said).map_err(|why| not_renewed(&why))?;
+            Offers::of(result)
+        }
+        Message::Request { .. } | Message::Notification { .. } => {
+            return Err(not_renewed("it did not answer"));
+        }
+    };
     session.agreed(&opening, &answered.message, answered.session);
     let done = json!({"jsonrpc": "2.0", "method": "notifications/initialized", "params": {}});
     tell(session, &done, &session.now().agreement)
         .await
         .map_err(|refused| not_renewed(&refused.failure.message))?;
+    session.renewed.send_replace(Some(offers));
     Ok(())
 }
 

@@ -22,6 +22,7 @@ use super::{
 };
 use crate::{
     failure::Failure,
+    protocol::Offers,
     transport::{mend::Message, undelivered::Undelivered},
 };
 
@@ -35,6 +36,8 @@ pub(crate) struct Session {
     pub(super) limit: Duration,
     pub(super) stop: CancellationToken,
     pub(super) lost: watch::Sender<Option<Failure>>,
+    /// What the server offers in the newest session, once there was another one.
+    pub(super) renewed: watch::Sender<Option<Offers>>,
     /// Whether a sign of life is being asked for.
     pub(super) checking: AtomicBool,
     inbound: mpsc::Sender<ServerJsonRpcMessage>,
@@ -85,6 +88,7 @@ impl Session {
             limit,
             stop: CancellationToken::new(),
             lost,
+            renewed: watch::Sender::new(None),
             checking: AtomicBool::new(false),
             inbound,
             state: Mutex::default(),
