@@ -29,6 +29,17 @@ pub(super) struct OpenQuestion {
     pub(super) scroll: usize,
     /// Whether it has the keys yet.
     pub(super) guard: Guard,
+    /// How much of it was seen.
+    pub(super) read: Reading,
+}
+
+/// How much of a question somebody has seen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Reading {
+    /// Its end was never on the screen, and a yes would be about something unseen.
+    Begun,
+    /// All that a yes is about.
+    Enough,
 }
 
 /// Whom a question is about, and who asked it.
@@ -100,7 +111,11 @@ impl OpenQuestion {
     /// answers nothing is chosen, which stands behind the last.
     fn new(about: About, lines: Vec<Line>, choices: Vec<Choice>) -> Self {
         let chosen = choices.len().saturating_sub(1).max(2);
-        Self { about, lines, choices, chosen, scroll: 0, guard: Guard::default() }
+        let read = match about {
+            About::All(_) => Reading::Begun,
+            About::Folder | About::Queued(_) | About::Chosen(..) => Reading::Enough,
+        };
+        Self { about, lines, choices, chosen, scroll: 0, guard: Guard::default(), read }
     }
 
     /// The answer that is chosen.
@@ -108,9 +123,14 @@ impl OpenQuestion {
         self.choices.get(self.chosen).map_or(Said::NotNow, |choice| choice.said)
     }
 
-    /// Chooses another answer; the ends are ends, so that no key leads round to a yes.
+    /// Chooses another answer; the ends are ends, so that no key leads round to a yes. There is no yes to what was not
+    /// seen to its end.
     pub(super) fn turn(&mut self, turn: Turn) {
-        self.chosen = turn.between(self.chosen, self.choices.len());
+        let next = turn.between(self.chosen, self.choices.len());
+        let is_yes = self.choices.get(next).is_some_and(|choice| choice.said == Said::Yes);
+        if self.read == Reading::Enough || !is_yes {
+            self.chosen = next;
+        }
     }
 
     /// Whether it is the one that the queue asks now.
@@ -138,7 +158,11 @@ impl OpenQuestion {
             scroll: Scroll::From(self.scroll),
             choices: self.choices.iter().map(|choice| choice.label.to_owned()).collect(),
             chosen: self.chosen,
-            keys: "←→ choose · Enter answer · ↑↓ scroll · Esc not now · ? help".to_owned(),
+            keys: match self.read {
+                Reading::Enough => "←→ choose · Enter answer · ↑↓ scroll · Esc not now · ? help",
+                Reading::Begun => "scroll ↓ to the end before you approve · ←→ choose · Esc back · ? help",
+            }
+            .to_owned(),
             ..Panel::default()
         }
     }

@@ -24,6 +24,7 @@ pub(super) fn update(state: &mut State, event: Event, now: u64) -> Vec<Effect> {
     settle(state, now);
     let effects = happens(state, event, now);
     settle(state, now);
+    questions::is_seen(state, now);
     effects
 }
 

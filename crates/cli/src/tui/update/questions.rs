@@ -6,9 +6,11 @@ use qwen_core::ServerName;
 
 use super::super::{
     event::{Decided, Effect},
+    focus::{Layer, focus},
     line::Line,
-    question::{About, OpenQuestion, same},
+    question::{About, OpenQuestion, Reading, same},
     state::State,
+    view::most_scroll,
 };
 use crate::{
     asking::{Asked, Reply, Said, decisions},
@@ -68,6 +70,18 @@ pub(super) fn looked_up(state: &mut State, looked_up: Vec<Question>, about: Abou
     };
     if counts {
         state.question = Some(open);
+    }
+}
+
+/// Keeps in mind that the end of a question is on the screen.
+pub(super) fn is_seen(state: &mut State, now: u64) {
+    let begun = state.question.as_ref().filter(|open| open.read == Reading::Begun).map(|open| open.scroll);
+    if let Some(scroll) = begun
+        && focus(state).shown == Layer::Question
+        && most_scroll(state, Layer::Question, now) <= scroll
+        && let Some(open) = &mut state.question
+    {
+        open.read = Reading::Enough;
     }
 }
 

@@ -196,3 +196,28 @@ fn a_chosen_question_goes_when_its_entry_is_decided_elsewhere() {
     files_mean(&mut state, derived, NOW);
     assert_eq!(about(&state), None);
 }
+
+#[test]
+fn all_cannot_be_approved_before_the_last_of_them_was_on_the_screen() {
+    let mut state = session(80, 24);
+    let names: Vec<String> = (0..12).map(|number| format!("server-{number}")).collect();
+    files_mean(&mut state, waiting(&names.iter().map(String::as_str).collect::<Vec<_>>()), NOW);
+    answers(&mut state, "Approve all", NOW);
+    assert_eq!(about(&state).as_deref(), Some("all 12"));
+    let now = rests(&mut state, NOW);
+    let chosen = |state: &State, label: &str| shown(state).contains(&format!("[ {label} ]"));
+    for _ in 0..3 {
+        press(&mut state, KeyCode::Left, now);
+    }
+    assert!(chosen(&state, "Back"), "{}", shown(&state));
+    assert!(shown(&state).contains("to the end before you approve"), "{}", shown(&state));
+    for _ in 0..200 {
+        press(&mut state, KeyCode::Down, now);
+    }
+    assert!(!shown(&state).contains("to the end before you approve"), "{}", shown(&state));
+    press(&mut state, KeyCode::Left, now);
+    assert!(chosen(&state, "Approve all of these"), "{}", shown(&state));
+    // What was seen stays seen.
+    press(&mut state, KeyCode::PageUp, now);
+    assert_eq!(decided(&press(&mut state, KeyCode::Enter, now)).len(), 12);
+}
