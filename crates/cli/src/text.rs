@@ -67,6 +67,28 @@ pub(crate) fn visible_lines(text: &str) -> String {
     text.split('\n').map(|line| visible(line.trim_end_matches('\r'))).collect::<Vec<_>>().join("\n")
 }
 
+/// The text with only those characters written out that move the cursor or turn the direction of text: for what a server
+/// was asked for, whose joiners, selectors and wide blanks mean something. It is one line.
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
+    let is_harmful = |c: char| {
+        c.is_control()
+            || matches!(c,
+                '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+                | '\u{e0000}'..='\u{e00ff}')
+    };
+    if !text.chars().any(is_harmful) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().fold(String::with_capacity(text.len() + 8), |mut shown, c| {
+        if is_harmful(c) {
+            shown.push_str(&format!("\\u{{{:x}}}", u32::from(c)));
+        } else {
+            shown.push(c);
+        }
+        shown
+    }))
+}
+
 /// Characters that move the cursor, turn the direction of text, or take no visible room.
 fn is_hidden(c: char) -> bool {
     c.is_control()

@@ -129,9 +129,13 @@ impl Form {
         });
     }
 
-    /// Takes pasted text.
+    /// Takes pasted text; nothing of what does not fit.
     pub(super) fn paste(&mut self, text: &str) {
         if let Some(field) = self.fields.get_mut(self.at) {
+            if !field.holds(text.len()) {
+                self.problem = Some("that is too long to paste: a field holds 64 KiB".to_owned());
+                return;
+            }
             text.chars().filter(|c| !c.is_control()).for_each(|c| field.push(c));
         }
     }

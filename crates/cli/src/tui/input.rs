@@ -52,11 +52,14 @@ impl Input {
         self.text().chars().take(self.cursor()).collect()
     }
 
-    /// Takes a key that edits, as a shell would.
+    /// Takes a key that edits, as a shell would. What no longer fits is not taken.
     pub(super) fn edit(&mut self, key: KeyEvent) {
         let begins_anew = key.modifiers == KeyModifiers::CONTROL && key.code == KeyCode::Char('u');
         // What it says is whether the text changed, which nobody asks.
         let _changed = if begins_anew { self.area.delete_line_by_head() } else { self.area.input(key) };
+        if self.text().len() > LONGEST {
+            self.area.undo();
+        }
         self.keep_one_line();
         self.completion = None;
     }
@@ -72,8 +75,11 @@ impl Input {
         Fits::Yes
     }
 
-    /// Puts this in place of so many characters before the cursor.
+    /// Puts this in place of so many characters before the cursor, where it fits.
     pub(super) fn complete(&mut self, replaced: usize, text: &str) {
+        if self.text().len() + text.len() > LONGEST {
+            return;
+        }
         for _ in 0..replaced {
             self.area.delete_char();
         }

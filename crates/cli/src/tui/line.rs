@@ -8,7 +8,7 @@ use ratatui::{
 use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::text::{Paint, Tone, visible};
+use crate::text::{Paint, Tone, printable, visible};
 
 /// Pieces of text with what each means. Nothing in it can move a cursor: every piece is escaped as it comes in.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -41,6 +41,14 @@ impl Line {
         text.lines().map(|line| Self::new(tone, &line.replace('\t', "    "))).collect()
     }
 
+    /// The same for what a server was asked for, as much as it was sent as can be: tabs lead to their stops, and only
+    /// what would move the cursor or turn the direction of text is written out.
+    pub(super) fn of_result(tone: Tone, text: &str) -> Vec<Self> {
+        text.lines()
+            .map(|line| Self { pieces: vec![(tone, printable(&tabs_to_stops(line)).into_owned())] })
+            .collect()
+    }
+
     /// How many columns it takes.
     pub(super) fn width(&self) -> usize {
         self.pieces.iter().map(|(_, text)| text.width()).sum()
@@ -54,9 +62,22 @@ impl Line {
     /// The same in as many lines as it takes at this width, broken between words where there are any; each but the
     /// first begins with so many blanks.
     pub(super) fn wrapped(&self, width: usize, indent: usize) -> Vec<Self> {
+        self.broken(width, indent, LongWord::Cut)
+    }
+
+    /// The same for the scroll-back: it hangs below its first word, and a word longer than a row stays whole, so that it
+    /// can be copied.
+    pub(super) fn at_words(&self, width: usize) -> Vec<Self> {
+        let text = self.plain();
+        let blanks = text.len() - text.trim_start_matches(' ').len();
+        self.broken(width, blanks + 2, LongWord::Whole)
+    }
+
+    fn broken(&self, width: usize, indent: usize, long: LongWord) -> Vec<Self> {
         let width = width.max(1);
         let indent = if indent < width { indent } else { 0 };
-        let mut wrap = Wrap { width, indent, done: Vec::new(), row: Self::default(), column: 0, words: 0 };
+        let done = Vec::new();
+        let mut wrap = Wrap { width, indent, long, done, row: Self::default(), column: 0, words: 0 };
         for (tone, text) in &self.pieces {
             for word in text.split_inclusive(' ') {
                 wrap.word(*tone, word);
@@ -84,10 +105,35 @@ impl Line {
     }
 }
 
+/// The columns between two stops of a tab.
+const STOP: usize = 8;
+
+fn tabs_to_stops(line: &str) -> String {
+    let mut out = String::new();
+    for (index, part) in line.split('\t').enumerate() {
+        if index > 0 {
+            let to_stop = STOP - out.width() % STOP;
+            out.extend(std::iter::repeat_n(' ', to_stop));
+        }
+        out.push_str(part);
+    }
+    out
+}
+
+/// What becomes of a word that is longer than a row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum LongWord {
+    /// It is cut between characters.
+    Cut,
+    /// It stays whole, for the terminal to break.
+    Whole,
+}
+
 /// Lines as they fill up.
 struct Wrap {
     width: usize,
     indent: usize,
+    long: LongWord,
     done: Vec<Line>,
     row: Line,
     column: usize,
@@ -100,6 +146,17 @@ impl Wrap {
         // The blank behind a word may stand beyond the end of its line.
         if self.column + word.trim_end().width() > self.width && self.words > 0 {
             self.next();
+        }
+        match self.long {
+            LongWord::Cut => {}
+            LongWord::Whole => {
+                let fits = self.column + word.width() <= self.width;
+                let word = if fits { word } else { word.trim_end() };
+                self.row.push(tone, word);
+                self.column += word.width();
+                self.words += usize::from(!word.trim().is_empty());
+                return;
+            }
         }
         // A word longer than a line is cut between characters.
         for character in word.graphemes(true) {
@@ -169,6 +226,36 @@ mod tests {
         assert_eq!(wrapped("", 4, 0), [""]);
         assert_eq!(wrapped("ab", 1, 5), ["a", "b"]);
         assert_eq!(wrapped("文", 1, 0), ["文"]);
+    }
+
+    #[test]
+    fn the_scroll_back_breaks_between_words_only_and_hangs_below_the_first() {
+        let broken = |text: &str, width: usize| -> Vec<String> {
+            Line::new(Tone::Normal, text).at_words(width).iter().map(Line::plain).collect()
+        };
+        assert_eq!(
+            broken("mend /home/u/settings.json now", 12),
+            ["mend ", "  /home/u/settings.json", "  now"]
+        );
+        assert_eq!(broken("  one two three", 11), ["  one two ", "    three"]);
+        assert_eq!(broken("one two", 7), ["one two"]);
+        assert_eq!(broken("", 4), [""]);
+    }
+
+    #[test]
+    fn a_result_keeps_its_lines_tabs_and_joined_characters_and_moves_no_cursor() {
+        let text =
+            "a\tbb\tc\r\n文\td\n👩\u{200d}💻 ❤\u{fe0f}\u{3000}x\n\u{1b}[2J\u{9b}1A\u{202e}\u{7}\u{2028}";
+        let plain: Vec<String> = Line::of_result(Tone::Normal, text).iter().map(Line::plain).collect();
+        assert_eq!(
+            plain,
+            [
+                "a       bb      c",
+                "文      d",
+                "👩\u{200d}💻 ❤\u{fe0f}\u{3000}x",
+                "\\u{1b}[2J\\u{9b}1A\\u{202e}\\u{7}\\u{2028}"
+            ]
+        );
     }
 
     #[test]

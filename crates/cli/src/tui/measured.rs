@@ -24,7 +24,7 @@ use crate::fixtures;
 fn handle(state: &mut State, painter: &mut Painter, event: Event) -> usize {
     update(state, event, NOW);
     let screen = view(state, NOW);
-    let above = std::mem::take(&mut state.transcript);
+    let above = state.take_transcript();
     painter.paint(&above, &screen.buffer, screen.cursor, state.paint).len()
 }
 

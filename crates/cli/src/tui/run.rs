@@ -3,10 +3,11 @@
 //! each effect is handed on by `act`.
 
 mod act;
+mod cancels;
 mod clock;
 mod stopping;
 
-use std::{collections::BTreeMap, io, pin::pin, sync::Arc, time::Duration};
+use std::{io, pin::pin, sync::Arc, time::Duration};
 
 use crossterm::event::{Event as Happened, EventStream, KeyEventKind};
 use futures::StreamExt as _;
@@ -15,12 +16,11 @@ use tokio::{
     sync::{mpsc, watch},
     time::{Instant, sleep_until},
 };
-use tokio_util::sync::CancellationToken;
 
-use self::{act::Acting, clock::Clock, stopping::somebody_wakes_us};
+use self::{act::Acting, cancels::Cancels, clock::Clock, stopping::somebody_wakes_us};
 use super::{
     asker::Asker,
-    event::{Effect, Event, Size, UseId},
+    event::{Effect, Event, Size},
     keep::Kept,
     line::Line,
     painter::Painter,
@@ -83,7 +83,7 @@ pub(super) fn session(app: &App, global: &Global, kept: Option<&Kept>) -> Result
             arrived,
             session: None,
             early: Vec::new(),
-            cancels: BTreeMap::new(),
+            cancels: Cancels::default(),
             drawn: Instant::now(),
             due: None,
             clock: Clock::default(),
@@ -117,7 +117,7 @@ struct Shell<'a> {
     session: Option<Running>,
     /// Asked for before the session ran.
     early: Vec<Effect>,
-    cancels: BTreeMap<UseId, CancellationToken>,
+    cancels: Cancels,
     drawn: Instant,
     /// When what has changed is drawn.
     due: Option<Instant>,
@@ -209,7 +209,12 @@ impl Shell<'_> {
                 self.take(Event::Cli(event)).await?;
             }
             Wake::Status => self.status().await?,
-            Wake::Arrived(event) => self.take(event).await?,
+            Wake::Arrived(event) => {
+                if let Event::Ended(id, _) = &event {
+                    self.cancels.ended(*id);
+                }
+                self.take(event).await?;
+            }
             Wake::Time => {
                 let now = Instant::now();
                 if self.clock.has_ticked(now) {
@@ -323,7 +328,7 @@ impl Shell<'_> {
 
     fn draw(&mut self) {
         let screen = view(&self.state, now_unix_ms());
-        let above = std::mem::take(&mut self.state.transcript);
+        let above = self.state.take_transcript();
         let bytes = self.painter.paint(&above, &screen.buffer, screen.cursor, self.state.paint);
         self.write(&bytes);
         self.drawn = Instant::now();
@@ -382,7 +387,7 @@ impl Shell<'_> {
             self.state.say(Line::new(tone, &text));
         }
         let mut bytes = self.painter.erase();
-        for line in std::mem::take(&mut self.state.transcript) {
+        for line in self.state.take_transcript() {
             bytes.push_str(&line.written(self.state.paint));
             bytes.push_str("\r\n");
         }

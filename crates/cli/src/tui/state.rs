@@ -100,6 +100,17 @@ pub(super) struct Running {
     pub(super) progress: Option<Progress>,
     /// Whether it was given up.
     pub(super) course: Course,
+    /// Whether what comes of it must say what it is of.
+    pub(super) company: Company,
+}
+
+/// Whether a use has the screen for itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Company {
+    /// Nothing else ran while it did.
+    Alone,
+    /// Others did.
+    Others,
 }
 
 /// How a use goes on.
@@ -165,6 +176,12 @@ impl State {
     /// Says a line for good.
     pub(super) fn say(&mut self, line: Line) {
         self.transcript.push(line);
+    }
+
+    /// Hands over what was told, broken between words for the terminal as it is.
+    pub(super) fn take_transcript(&mut self) -> Vec<Line> {
+        let columns = usize::from(self.size.columns);
+        std::mem::take(&mut self.transcript).iter().flat_map(|line| line.at_words(columns)).collect()
     }
 
     /// Lets the teller tell with what is known now.

@@ -12,7 +12,7 @@ use super::{
     event::{Effect, Event},
     focus::settle,
     line::Line,
-    state::{Life, State},
+    state::{Company, Life, Running, State},
 };
 use crate::{
     hot_reload::CliEvent,
@@ -54,7 +54,13 @@ fn happens(state: &mut State, event: Event, now: u64) -> Vec<Effect> {
             }
         }
         Event::Ended(id, lines) => {
-            state.running.retain(|running| running.id != id);
+            if let Some(at) = state.running.iter().position(|running| running.id == id) {
+                let Running { label, company, .. } = state.running.remove(at);
+                match company {
+                    Company::Alone => {}
+                    Company::Others => state.say(Line::new(Tone::Strong, &format!("{label}:"))),
+                }
+            }
             state.transcript.extend(lines);
         }
         Event::Decided(decided, holds) => questions::decided(state, &decided, holds),

@@ -197,7 +197,7 @@ pub(super) fn told(problem: &Problem) -> Vec<Line> {
 }
 
 fn shown(tone: Tone, text: &str) -> Vec<Line> {
-    let mut lines = Line::of_text(tone, text);
+    let mut lines = Line::of_result(tone, text);
     if lines.is_empty() {
         lines.push(Line::new(Tone::Quiet, "(nothing)"));
     }

@@ -67,8 +67,11 @@ pub(super) fn panel(state: &State, wanted: Option<&ServerName>, width: usize) ->
     let chosen = chosen(state, wanted);
     let names = groups.values().flatten();
     let name_width = names.map(|name| visible(name.as_str()).width()).max().unwrap_or(0).min(LONGEST_NAME);
+    let at = place_of(&groups, chosen.as_ref());
+    // Hundreds may be configured; lines too far from the chosen one are there and empty.
+    let rows = usize::from(state.size.rows);
+    let near = at.saturating_sub(rows)..at + rows;
     let mut lines = Vec::new();
-    let mut at = 0;
     for (group, names) in groups {
         let title = match group {
             Group::In(scope) => scope.as_str(),
@@ -76,11 +79,9 @@ pub(super) fn panel(state: &State, wanted: Option<&ServerName>, width: usize) ->
         };
         lines.push(Line::new(Tone::Quiet, title));
         for name in names {
-            if Some(&name) == chosen.as_ref() {
-                at = lines.len();
-            }
             let mark = if Some(&name) == chosen.as_ref() { "›" } else { " " };
-            lines.push(line(state, &name, mark, name_width, width));
+            let is_near = near.contains(&lines.len());
+            lines.push(if is_near { line(state, &name, mark, name_width, width) } else { Line::default() });
         }
     }
     if lines.is_empty() {
@@ -100,6 +101,12 @@ pub(super) fn panel(state: &State, wanted: Option<&ServerName>, width: usize) ->
         keys: "↑↓ choose · Enter open · Esc close · ? help".to_owned(),
         ..Panel::default()
     }
+}
+
+/// The line of the chosen one, counting the titles of the groups.
+fn place_of(groups: &BTreeMap<Group, Vec<ServerName>>, chosen: Option<&ServerName>) -> usize {
+    let lines = groups.values().flat_map(|names| std::iter::once(None).chain(names.iter().map(Some)));
+    lines.enumerate().find(|(_, name)| name.is_some() && *name == chosen).map_or(0, |(line, _)| line)
 }
 
 fn line(state: &State, name: &ServerName, mark: &str, name_width: usize, width: usize) -> Line {
@@ -137,4 +144,36 @@ fn line(state: &State, name: &ServerName, mark: &str, name_width: usize, width: 
     };
     let room = width.saturating_sub(head.width() + 2);
     head.and(Tone::Normal, "  ").and(Tone::Quiet, &cut_to(&visible(&about), room))
+}
+
+#[cfg(test)]
+mod tests {
+    use qwen_core::Connecting;
+
+    use super::{
+        super::super::testing::{name, session, with_servers},
+        *,
+    };
+    use crate::fixtures;
+
+    #[test]
+    fn of_hundreds_of_servers_only_those_near_the_chosen_one_are_put_into_words() {
+        let mut state = session(80, 24);
+        let names: Vec<String> = (0..500).map(|number| format!("s{number:03}")).collect();
+        let rows = names
+            .iter()
+            .map(|name| (fixtures::row(name, Scope::User), Phase::Connecting(Connecting::Handshake)));
+        with_servers(&mut state, rows.collect());
+        for chosen in [None, Some(name("s250")), Some(name("s499"))] {
+            let panel = panel(&state, chosen.as_ref(), 76);
+            assert_eq!(panel.lines.len(), 501);
+            let worded: Vec<usize> = (0..501).filter(|&line| panel.lines[line] != Line::default()).collect();
+            assert!(worded.len() <= 49, "{}", worded.len());
+            let Scroll::Around(at) = panel.scroll else { panic!() };
+            assert!(panel.lines[at].plain().starts_with('›'));
+            // As many as any screen shows around it.
+            let seen = at.saturating_sub(12)..(at + 12).min(501);
+            assert!(seen.into_iter().all(|line| worded.contains(&line)), "{at}");
+        }
+    }
 }

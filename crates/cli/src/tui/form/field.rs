@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::super::{line::Line, panel::Turn};
+use super::super::{input::LONGEST, line::Line, panel::Turn};
 use crate::text::Tone;
 
 /// One property that a server asks for.
@@ -72,9 +72,10 @@ impl Field {
         self.title.as_deref().unwrap_or(&self.name)
     }
 
-    /// Takes a character; where one of several is chosen, the next that begins with it.
+    /// Takes a character that still fits; where one of several is chosen, the next that begins with it.
     pub(super) fn push(&mut self, c: char) {
         match (&mut self.content, &self.kind) {
+            (Content::Typed(text), _) if text.len() + c.len_utf8() > LONGEST => {}
             (Content::Typed(text), _) => text.push(c),
             (Content::Chosen(chosen), Kind::OneOf(choices)) => {
                 if c == ' ' {
@@ -86,6 +87,14 @@ impl Field {
                 }
             }
             (Content::Chosen(_), Kind::Text | Kind::Number | Kind::Integer | Kind::Json) => {}
+        }
+    }
+
+    /// Whether so many bytes more fit.
+    pub(super) fn holds(&self, more: usize) -> bool {
+        match &self.content {
+            Content::Typed(text) => text.len() + more <= LONGEST,
+            Content::Chosen(_) => true,
         }
     }
 

@@ -239,3 +239,16 @@ fn a_long_question_is_read_from_its_beginning_and_always_says_whose_it_is() {
     press(&mut state, KeyCode::PageUp, now);
     assert!(!shown(&state).contains("line 99."), "{}", shown(&state));
 }
+
+#[test]
+fn a_field_holds_no_more_than_a_line() {
+    let mut form = Form::new(FormId(1), question());
+    let full = 64 * 1024;
+    form.paste(&"x".repeat(full - 1));
+    types(&mut form, "yz文");
+    let text = |form: &Form| form.fields[0].value().unwrap().unwrap().as_str().unwrap().to_owned();
+    assert_eq!((text(&form).len(), text(&form).ends_with("xy")), (full, true));
+    form.paste("more");
+    assert_eq!(text(&form).len(), full);
+    assert!(form.problem.as_deref().unwrap().contains("64 KiB"));
+}

@@ -1,15 +1,9 @@
 //! Who does what an effect asks for? Hot reload, core, the record of decisions, a settings file. Nothing here waits:
 //! what takes time reports to the inbox when it is done.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
-use tokio::{
-    sync::mpsc,
-    time::{Instant, sleep_until},
-};
-use tokio_util::sync::CancellationToken;
-
-use super::{FRAME, failed};
+use super::{FRAME, cancels::Cancels, failed};
 use crate::{
     app::{App, Session},
     args::Global,
@@ -29,6 +23,10 @@ use crate::{
     },
     words::{Background, Prompt},
 };
+use tokio::{
+    sync::mpsc,
+    time::{Instant, sleep_until},
+};
 
 /// What effects act on.
 pub(super) struct Acting<'a> {
@@ -42,7 +40,7 @@ pub(super) struct Acting<'a> {
 
 impl Acting<'_> {
     /// Begins what an effect asks for.
-    pub(super) fn act(&self, effect: Effect, cancels: &mut BTreeMap<UseId, CancellationToken>) {
+    pub(super) fn act(&self, effect: Effect, cancels: &mut Cancels) {
         let reload = Arc::clone(&self.session.reload);
         match effect {
             Effect::Reload => self.session.reload_soon(),
@@ -79,11 +77,7 @@ impl Acting<'_> {
                 });
             }
             Effect::Use(id, wish) => self.begin(id, wish, cancels),
-            Effect::Cancel(id) => {
-                if let Some(cancel) = cancels.remove(&id) {
-                    cancel.cancel();
-                }
-            }
+            Effect::Cancel(id) => cancels.cancel(id),
             Effect::Switch(server, way) => self.switch(server.as_str().to_owned(), way),
             Effect::Approvals => {
                 let said = match decided_here(self.app) {
@@ -102,9 +96,8 @@ impl Acting<'_> {
         }
     }
 
-    fn begin(&self, id: UseId, wish: Wish, cancels: &mut BTreeMap<UseId, CancellationToken>) {
-        let cancel = CancellationToken::new();
-        cancels.insert(id, cancel.clone());
+    fn begin(&self, id: UseId, wish: Wish, cancels: &mut Cancels) {
+        let cancel = cancels.begin(id);
         let using = Using {
             config: Arc::clone(&self.session.config),
             derived: Arc::clone(&self.state.derived),

@@ -12,7 +12,7 @@ use super::{
         line::Line,
         listing,
         notices::Held,
-        state::{Course, Running, State},
+        state::{Company, Course, Running, State},
     },
     is_connected, is_known,
 };
@@ -123,12 +123,17 @@ fn begin(state: &mut State, wish: Wish, now: u64) -> Vec<Effect> {
     state.next_use += 1;
     // What somebody uses may ask them again.
     state.put_off.clear();
+    let company = if state.running.is_empty() { Company::Alone } else { Company::Others };
+    for running in &mut state.running {
+        running.company = company;
+    }
     state.running.push(Running {
         id,
         label: wish.label(),
         since: now,
         progress: None,
         course: Course::Going,
+        company,
     });
     vec![Effect::Use(id, wish)]
 }

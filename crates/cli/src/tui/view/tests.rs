@@ -7,7 +7,7 @@ use super::{
         dialog::{Detail, Dialog},
         event::{Size, UseId},
         help::Help,
-        state::{Course, Life, Running},
+        state::{Company, Course, Life, Running},
         testing::{NOW, catalogue, files_mean, press, rests, session, shown, types, waiting, with_servers},
     },
     *,
@@ -192,6 +192,7 @@ fn a_long_call_shows_its_time_and_progress_and_how_to_cancel_it() {
         since: NOW - 3200,
         progress: Some(progress),
         course: Course::Going,
+        company: Company::Alone,
     });
     state.running.push(Running {
         id: UseId(2),
@@ -199,6 +200,7 @@ fn a_long_call_shows_its_time_and_progress_and_how_to_cancel_it() {
         since: NOW,
         progress: None,
         course: Course::Cancelling,
+        company: Company::Alone,
     });
     insta::assert_snapshot!(shown(&state), @r"
     >
@@ -277,6 +279,7 @@ fn thirty_uses_leave_room_for_everything_else() {
         since: NOW,
         progress: None,
         course: Course::Going,
+        company: Company::Alone,
     };
     state.running = (1..=30).map(running).collect();
     let screen = shown(&state);

@@ -127,3 +127,27 @@ fn a_paste_that_no_line_holds_is_refused_and_said() {
     let said = told(&mut state);
     assert!(said[0].contains("64 KiB") && said[0].contains("@FILE"), "{said:?}");
 }
+
+#[test]
+fn single_keys_and_completions_fill_a_line_no_further_than_pastes_do() {
+    let mut state = session(80, 24);
+    with_gh(&mut state);
+    let full = 64 * 1024;
+    let begin = "/call mcp__gh__search {\"query\": \"";
+    update(&mut state, Event::Paste(format!("{begin}{}", "x".repeat(full - begin.len() - 1))), NOW);
+    for c in ['文', 'y', 'z'] {
+        press(&mut state, KeyCode::Char(c), NOW);
+    }
+    assert_eq!(state.input.text().len(), full);
+    assert!(state.input.text().ends_with("xy"));
+    press(&mut state, KeyCode::Backspace, NOW);
+    assert!(state.input.text().ends_with('x'));
+    // What was cut can be put back, once.
+    for _ in 0..3 {
+        control(&mut state, 'k', NOW);
+        control(&mut state, 'y', NOW);
+    }
+    state.input.set(&format!("{}/call mcp__gh__se", " ".repeat(full - 18)));
+    press(&mut state, KeyCode::Tab, NOW);
+    assert!(state.input.text().len() <= full);
+}

@@ -19,3 +19,21 @@ fn a_call_is_cancelled_by_esc_and_by_ctrl_c_and_only_once() {
         assert!(effects.is_empty(), "{effects:?}");
     }
 }
+
+#[test]
+fn of_several_calls_each_result_names_its_call_and_one_alone_needs_no_name() {
+    let mut state = session(80, 24);
+    let ends = |state: &mut State, id: u64, text: &str| {
+        update(state, Event::Ended(UseId(id), vec![Line::new(Tone::Normal, text)]), NOW);
+    };
+    enters(&mut state, "/call a one", NOW);
+    enters(&mut state, "/call a two", NOW);
+    told(&mut state);
+    ends(&mut state, 2, "second");
+    // It ran beside the other one, though it does not any more.
+    ends(&mut state, 1, "first");
+    assert_eq!(told(&mut state), ["call a two:", "second", "call a one:", "first"]);
+    enters(&mut state, "/call a three", NOW);
+    ends(&mut state, 3, "third");
+    assert_eq!(told(&mut state), ["> /call a three", "third"]);
+}
