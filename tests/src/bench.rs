@@ -6,6 +6,7 @@
 mod costs;
 mod peers;
 mod report;
+mod screen;
 mod session;
 
 use std::{
@@ -56,6 +57,8 @@ pub fn bench(plan: &Plan) -> Report {
     for size in SIZES {
         edits(&mut report, size, plan.runs);
     }
+    screen::first(&mut report, plan.runs);
+    screen::keys(&mut report, plan.runs);
     costs::stderr_flood(&mut report, plan.runs);
     costs::plan_beside_version(&mut report, plan.runs);
     for size in SIZES {

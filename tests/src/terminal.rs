@@ -5,6 +5,7 @@ use std::{
     io::{Read as _, Write as _},
     process::{Child, ExitStatus},
     sync::{Arc, Mutex, PoisonError},
+    time::Instant,
 };
 
 use rustix::{
@@ -21,7 +22,15 @@ use crate::{
 pub struct Terminal {
     child: Child,
     keyboard: File,
-    screen: Arc<Mutex<String>>,
+    screen: Arc<Mutex<Appeared>>,
+}
+
+/// Everything that appeared, and when which part of it did.
+#[derive(Debug, Default)]
+struct Appeared {
+    text: String,
+    /// How long the text was at which moment.
+    lengths: Vec<(usize, Instant)>,
 }
 
 impl Terminal {
@@ -46,13 +55,17 @@ impl Terminal {
             .spawn()
             .expect("the program can be started");
         let keyboard = File::from(ours);
-        let screen = Arc::new(Mutex::new(String::new()));
+        let screen = Arc::new(Mutex::new(Appeared::default()));
         let (mut output, seen) = (keyboard.try_clone().expect("a descriptor"), Arc::clone(&screen));
         std::thread::spawn(move || {
             let mut bytes = [0; 4096];
             while let Ok(count @ 1..) = output.read(&mut bytes) {
                 let text = String::from_utf8_lossy(&bytes[..count]).into_owned();
-                seen.lock().unwrap_or_else(PoisonError::into_inner).push_str(&text);
+                let now = Instant::now();
+                let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+                seen.text.push_str(&text);
+                let length = seen.text.len();
+                seen.lengths.push((length, now));
             }
         });
         Self { child, keyboard, screen }
@@ -61,7 +74,19 @@ impl Terminal {
     /// Everything that appeared so far.
     #[must_use]
     pub fn screen(&self) -> String {
-        self.screen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.screen.lock().unwrap_or_else(PoisonError::into_inner).text.clone()
+    }
+
+    /// Waits until these words have appeared; when their last byte did.
+    ///
+    /// # Panics
+    /// When they do not within the bound.
+    pub fn appeared_at(&self, words: &str) -> Instant {
+        wait_until(BOUND, words, || {
+            let screen = self.screen.lock().unwrap_or_else(PoisonError::into_inner);
+            let end = screen.text.find(words)? + words.len();
+            screen.lengths.iter().find(|(length, _)| *length >= end).map(|(_, at)| *at)
+        })
     }
 
     /// Waits until these words have appeared.
@@ -69,10 +94,10 @@ impl Terminal {
     /// # Panics
     /// When they do not within the bound.
     pub fn shows(&self, words: &str) {
-        let end = std::time::Instant::now() + BOUND;
+        let end = Instant::now() + BOUND;
         wait_until(2 * BOUND, words, || {
             let screen = self.screen();
-            assert!(std::time::Instant::now() < end, "no {words:?} on:\n{screen}");
+            assert!(Instant::now() < end, "no {words:?} on:\n{screen}");
             screen.contains(words).then_some(())
         });
     }
