@@ -34,6 +34,6 @@ pub use guard::Guard;
 #[cfg(unix)]
 pub use guard_process::run_guard_if_asked;
 #[cfg(unix)]
-pub(crate) use http::use_our_cryptography;
+pub(crate) use http::{use_our_cryptography, wrong_mark};
 #[cfg(unix)]
 pub(crate) use reopen::Reopen;

@@ -132,7 +132,7 @@ impl Conversation {
         deadline: Instant,
     ) -> Result<(Agreed, Offered), Failure> {
         let limit = spec.view.discovery_timeout.as_millis();
-        let asker = Asker::new(self.service.peer().clone(), self.said.clone());
+        let asker = Asker::new(self.service.peer().clone(), self.said.clone(), self.ground.over());
         let capabilities = self.capabilities.clone();
         let shaking = shake(asker, client, capabilities, negotiation(spec.wire()), &self.shook_hands);
         let shaken = timeout_at(deadline, shaking).await;

@@ -3,6 +3,7 @@
 
 use tokio::sync::watch;
 
+use super::peer::Over;
 use crate::{
     connector::Teardown,
     protocol::Offers,
@@ -23,6 +24,14 @@ impl Ground {
         match self {
             Self::Process(process) => Some(process.pid()),
             Self::Remote(_) => None,
+        }
+    }
+
+    /// What questions travel over.
+    pub(super) fn over(&self) -> Over {
+        match self {
+            Self::Process(_) => Over::Pipes,
+            Self::Remote(_) => Over::Http,
         }
     }
 

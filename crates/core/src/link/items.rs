@@ -5,7 +5,10 @@ use std::{collections::HashSet, sync::Arc};
 
 use serde_json::{Map, Value};
 
-use crate::inventory::{Prompt, Resource, Tool};
+use crate::{
+    inventory::{Prompt, Resource, Tool},
+    transport::wrong_mark,
+};
 
 /// A schema nested deeper than this breaks readers further on.
 const DEEPEST_SCHEMA: usize = 64;
@@ -25,9 +28,24 @@ pub(super) struct Sorted<T> {
 /// Why an item was left out: what to call it, and the reason.
 type LeftOut = (String, String);
 
+/// Whether marks in a tool's schema decide how it is called.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Marks {
+    /// `x-mcp-header` names headers of a call: a tool with a wrong one must not be offered (SEP-2243).
+    Heeded,
+    Ignored,
+}
+
 /// Sorts a list of tools.
-pub(super) fn tools(items: Vec<Value>) -> Sorted<Tool> {
-    sort("tools", items, tool, |tool| &tool.name)
+pub(super) fn tools(items: Vec<Value>, marks: Marks) -> Sorted<Tool> {
+    let read = |raw| {
+        let tool = tool(raw)?;
+        match (marks, wrong_mark(&tool.input_schema)) {
+            (Marks::Heeded, Some(why)) => Err((shown(&tool.name), why)),
+            (Marks::Heeded | Marks::Ignored, _) => Ok(tool),
+        }
+    };
+    sort("tools", items, read, |tool| &tool.name)
 }
 
 /// Sorts a list of prompts.
@@ -227,13 +245,14 @@ mod tests {
 
     #[test]
     fn one_bad_tool_is_left_out_with_its_reason_and_the_rest_stays() {
-        let sorted = tools(vec![
+        let listed = vec![
             json!({"name": "good", "description": 7, "title": "T"}),
             json!({"name": "bad", "inputSchema": {"type": "string"}}),
             json!({"inputSchema": {}}),
             json!("text"),
             json!({"name": "good", "description": "again"}),
-        ]);
+        ];
+        let sorted = tools(listed, Marks::Ignored);
         let [tool] = sorted.items.as_slice() else { panic!("{sorted:?}") };
         assert_eq!(tool.description.as_deref(), Some("7"));
         assert_eq!(
@@ -245,6 +264,19 @@ mod tests {
             Some(
                 "3 of 5 tools skipped: bad has a schema of type \"string\" instead of \"object\"; number 3 has no name; number 4 is not an object"
             )
+        );
+    }
+
+    #[test]
+    fn a_tool_with_a_wrong_mark_is_left_out_only_where_marks_are_heeded() {
+        let wrong = json!({"properties": {"a": {"type": "string", "x-mcp-header": ""}}});
+        let listed = || vec![json!({"name": "t", "inputSchema": wrong}), json!({"name": "u"})];
+        assert_eq!(tools(listed(), Marks::Ignored).items.len(), 2);
+        let sorted = tools(listed(), Marks::Heeded);
+        assert_eq!(sorted.items.len(), 1);
+        assert_eq!(
+            sorted.warning.as_deref(),
+            Some("1 of 2 tools skipped: t has an x-mcp-header of a that is empty")
         );
     }
 

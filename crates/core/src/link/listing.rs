@@ -59,7 +59,7 @@ pub(super) async fn all(
 ) -> Result<Offered, NoList> {
     let tools = match timeout_at(deadline, pages(asker, "tools/list", "tools")).await {
         Ok(Err(Stopped::Unanswered(failure))) => return Err(NoList::Unanswered(failure)),
-        Ok(walked) => part(walked, items::tools, asker.said()).map_err(NoList::Gone)?,
+        Ok(walked) => tools(asker, walked).map_err(NoList::Gone)?,
         Err(_) => return Err(NoList::Late),
     };
     let (prompts, resources) =
@@ -85,11 +85,7 @@ impl Offered {
         let mut next = self.clone();
         if lists.contains(Lists::TOOLS) {
             let walked = timeout_at(deadline, pages(asker, "tools/list", "tools")).await;
-            next.tools.replace(part(
-                walked.unwrap_or_else(|_| late("tools/list")),
-                items::tools,
-                asker.said(),
-            )?);
+            next.tools.replace(tools(asker, walked.unwrap_or_else(|_| late("tools/list")))?);
         }
         if lists.contains(Lists::PROMPTS) {
             next.prompts.replace(prompts(asker, offers, deadline).await?);
@@ -126,6 +122,10 @@ impl<T> Part<T> {
             (_, listing) => *self = Self { listing, warnings: next.warnings },
         }
     }
+}
+
+fn tools(asker: &Asker, walked: Walked) -> Result<Part<Tool>, String> {
+    part(walked, |found| items::tools(found, asker.marks()), asker.said())
 }
 
 async fn prompts(asker: &Asker, offers: Offers, deadline: Instant) -> Result<Part<Prompt>, String> {

@@ -13,7 +13,7 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 
-use super::tap::NoticeTo;
+use super::{items::Marks, tap::NoticeTo};
 use crate::{
     failure::Failure,
     said::{self, Said},
@@ -76,6 +76,15 @@ pub(super) struct Asker {
     said: Said,
     /// What each request must carry in the protocol era without a handshake.
     meta: Option<RequestMetaObject>,
+    /// Whether what is asked goes over HTTP.
+    over: Over,
+}
+
+/// What a question travels over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Over {
+    Pipes,
+    Http,
 }
 
 /// A question on its way. Dropping it unanswered tells the server, unless it must not be told.
@@ -96,12 +105,20 @@ pub(super) enum Abandoned {
 
 impl Asker {
     /// `said` is what the words of this server go through.
-    pub(super) fn new(peer: Peer<RoleClient>, said: Said) -> Self {
-        Self { peer, said, meta: None }
+    pub(super) fn new(peer: Peer<RoleClient>, said: Said, over: Over) -> Self {
+        Self { peer, said, meta: None, over }
     }
 
     pub(super) fn said(&self) -> &Said {
         &self.said
+    }
+
+    /// Only requests that say by themselves what they are have headers for a tool's arguments.
+    pub(super) fn marks(&self) -> Marks {
+        match (self.over, &self.meta) {
+            (Over::Http, Some(_)) => Marks::Heeded,
+            (Over::Http | Over::Pipes, _) => Marks::Ignored,
+        }
     }
 
     #[must_use]

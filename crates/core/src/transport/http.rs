@@ -31,6 +31,7 @@ use rmcp::{
 use serde_json::Value;
 use tokio::{sync::mpsc, time::timeout};
 
+pub(crate) use self::params::wrong_mark;
 use self::{client::HttpClient, session::Session};
 use super::{remote::RemoteEnd, undelivered::Undelivered};
 use crate::failure::{Failure, FailureKind};

@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    harness::{SOON, Target},
+    harness::{SOON, Target, limits},
     server::{
         Reply, Request, Server, Step, answer, chunk, end, event, events, initialized, json, plain, refusal,
         status, tools, until, with_headers,
@@ -392,4 +392,39 @@ async fn a_server_that_cannot_list_its_tools_yet_is_tried_again_and_not_live_wit
     .await;
     let failure = Target::new(server.url()).open().await.err().unwrap();
     assert_eq!(failure.kind, FailureKind::Unavailable { retry_after: Some(Duration::from_secs(2)) });
+}
+
+#[tokio::test]
+async fn marks_of_arguments_count_where_every_message_stands_for_itself_and_nowhere_else() {
+    for (initialize, offered) in [(400, vec!["right"]), (200, vec!["right", "wrong"])] {
+        let server = Server::start(move |request: &Request| match request.method() {
+            "initialize" if initialize == 200 => initialized(request, None),
+            "initialize" => status(initialize),
+            "server/discover" => {
+                let result = json!({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}});
+                json(200, &answer(request, result))
+            }
+            "tools/list" => {
+                let schema = |mark: &str| {
+                    json!({"type": "object", "properties": {"a": {"type": "string", "x-mcp-header": mark}}})
+                };
+                let tools = json!([
+                    {"name": "right", "inputSchema": schema("Region")},
+                    {"name": "wrong", "inputSchema": schema("My Region")},
+                ]);
+                json(200, &answer(request, json!({ "tools": tools })))
+            }
+            _ => plain(request),
+        })
+        .await;
+        let opened = Target::new(server.url()).open().await.unwrap();
+        assert_eq!(opened.tools(), offered);
+        let warnings = opened.lease.inventory.warnings.join("; ");
+        assert_eq!(warnings.contains("wrong has an x-mcp-header of a"), initialize == 400, "{warnings}");
+        assert_eq!(server.last("POST initialize").header("mcp-method"), Some("initialize"));
+        let arguments = Some(json!({"a": "eu"}));
+        opened.caller().call_tool("right".to_owned(), arguments, limits()).await.unwrap();
+        let sent = server.last("POST tools/call");
+        assert_eq!(sent.header("mcp-param-region"), (initialize == 400).then_some("eu"));
+    }
 }

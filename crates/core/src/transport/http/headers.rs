@@ -48,7 +48,10 @@ pub(crate) fn of_message(
         for (name, value) in params {
             put(&mut headers, name, &sendable(&value));
         }
-    } else if method != Some("initialize") {
+    } else if method == Some("initialize") {
+        // It may reach a server of the newer era, which wants this of every message; others do not know it.
+        put(&mut headers, METHOD, "initialize");
+    } else {
         add(&mut headers, agreement);
     }
     headers
@@ -140,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn each_era_has_its_headers_and_the_first_message_has_none() {
+    fn each_era_has_its_headers_and_the_first_message_agrees_on_nothing() {
         let agreement = Agreement {
             session: Some(HeaderValue::from_static("s1")),
             version: Some(HeaderValue::from_static("2025-06-18")),
@@ -148,7 +151,7 @@ mod tests {
         let session = vec![("mcp-protocol-version", "2025-06-18"), ("mcp-session-id", "s1")];
         let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28"});
         for (message, expected) in [
-            (json!({"method": "initialize", "params": {}}), vec![]),
+            (json!({"method": "initialize", "params": {}}), vec![("mcp-method", "initialize")]),
             (json!({"method": "tools/list"}), session.clone()),
             (json!({"id": 1, "result": {}}), session.clone()),
             (
