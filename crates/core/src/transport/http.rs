@@ -6,6 +6,7 @@ mod challenge;
 pub(crate) mod client;
 mod events;
 mod exchange;
+mod fate;
 mod headers;
 mod hint;
 mod params;
@@ -41,6 +42,8 @@ const WAITING: usize = 64;
 
 /// An exchange that nobody waits for is closed when the server took the word of it, and after this long in any case.
 const TELLING: Duration = Duration::from_secs(1);
+/// What an answered exchange gets to end by itself, so that its connection can be used again.
+const LINGER: Duration = Duration::from_millis(50);
 /// What has no answer is taken within this time, or not sent: nobody waits for it, and its connection is wanted back.
 const NOTICE: Duration = Duration::from_secs(10);
 
@@ -57,7 +60,7 @@ pub(crate) fn connect(client: HttpClient, limit: Duration) -> (HttpTransport, Re
     let session = Arc::new(Session::new(client, limit, outbound));
     let goodbye = Arc::clone(&session);
     let farewell = Box::new(|| async move { goodbye.say_goodbye().await }.boxed());
-    let end = RemoteEnd::new(session.stop.clone(), session.lost.subscribe(), farewell)
+    let end = RemoteEnd::new(session.fate.stop().clone(), session.fate.lost(), farewell)
         .renewing(session.renewed.subscribe());
     (HttpTransport { session, inbound }, end)
 }
@@ -156,7 +159,7 @@ impl Transport<RoleClient> for HttpTransport {
         tokio::select! {
             biased;
             message = self.inbound.recv() => message,
-            () = self.session.over() => None,
+            _ = self.session.fate.over() => None,
         }
     }
 

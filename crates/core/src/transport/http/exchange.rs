@@ -11,6 +11,7 @@ use serde_json::Value;
 use tokio::time::{Duration, Instant, sleep, timeout};
 
 use super::{
+    LINGER,
     body::{self, Holds},
     client::Ask,
     events::{Cut, Event, Events},
@@ -26,9 +27,6 @@ use crate::{
         undelivered::{Ends, Undelivered},
     },
 };
-
-/// What an answered stream gets to end by itself, so that its connection can be used again.
-const LINGER: Duration = Duration::from_millis(50);
 
 /// The answer to a request, and the session that came with it.
 #[derive(Debug)]
@@ -56,7 +54,7 @@ pub(super) async fn request(
         }
         Err(undelivered) => {
             if undelivered.ends == Ends::Connection {
-                session.lose(&undelivered.failure);
+                session.fate.lose(&undelivered.failure);
             }
             Err(undelivered)
         }
@@ -123,7 +121,7 @@ pub(super) async fn other(session: &Arc<Session>, message: &Value) -> Result<(),
         }
         Err(undelivered) => {
             if undelivered.ends == Ends::Connection {
-                session.lose(&undelivered.failure);
+                session.fate.lose(&undelivered.failure);
             }
             tracing::debug!(error = %undelivered, "a message was not taken");
             if completes { Err(undelivered) } else { Ok(()) }

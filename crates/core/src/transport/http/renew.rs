@@ -54,7 +54,7 @@ pub(super) async fn renew(session: &Arc<Session>, epoch: u64) -> Result<(), Unde
 
 async fn run(session: Arc<Session>, opening: Value, epoch: u64) -> Result<(), Undelivered> {
     let opened = tokio::select! {
-        () = session.stop.cancelled() => Err(not_renewed("the connection is being closed")),
+        () = session.fate.stop().cancelled() => Err(not_renewed("the connection is being closed")),
         opened = timeout(session.limit, open(&session, opening, epoch)) => opened.unwrap_or_else(|_| {
             Err(not_renewed(&format!("no answer to initialize after {} ms", session.limit.as_millis())))
         }),
@@ -67,7 +67,7 @@ async fn run(session: Arc<Session>, opening: Value, epoch: u64) -> Result<(), Un
                 session.deliver(Message::Notification { method: method.to_owned(), params: None }).await;
             }
         }
-        Err(undelivered) => session.lose(&undelivered.failure),
+        Err(undelivered) => session.fate.lose(&undelivered.failure),
     }
     opened
 }
@@ -111,7 +111,7 @@ pub(super) fn check_soon(session: &Arc<Session>) {
     let session = Arc::clone(session);
     tokio::spawn(async move {
         tokio::select! {
-            () = session.over() => {}
+            _ = session.fate.over() => {}
             () = check(&session) => {}
         }
         session.checking.store(false, Ordering::Release);
@@ -135,12 +135,12 @@ pub(super) async fn check(session: &Arc<Session>) {
                 // A failure is told to everybody by the loss that it causes.
                 renew(session, moment.epoch).await.ok();
             }
-            (_, Ends::Connection) => session.lose(&refused.failure),
+            (_, Ends::Connection) => session.fate.lose(&refused.failure),
             (_, Ends::Request) => {}
         },
         Err(_) => {
             let message = format!("the server gave no sign of life within {} s", SIGN_OF_LIFE.as_secs());
-            session.lose(&Failure::new(FailureKind::Network, message));
+            session.fate.lose(&Failure::new(FailureKind::Network, message));
         }
     }
 }

@@ -1,5 +1,5 @@
 //! What is shared by everything that belongs to one HTTP connection? Owns the agreement with the server, the requests
-//! that are running, the way in for messages and the news of the connection's end; sends nothing by itself but goodbye.
+//! that are running, the way in for messages; sends nothing by itself but goodbye.
 
 use std::{
     collections::HashMap,
@@ -16,12 +16,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     client::{Ask, HttpClient},
+    fate::Fate,
     headers::{self, Agreement},
     params::Params,
     stream,
 };
 use crate::{
-    failure::Failure,
     protocol::Offers,
     transport::{mend::Message, undelivered::Undelivered},
 };
@@ -34,8 +34,7 @@ pub(crate) struct Session {
     pub(super) client: HttpClient,
     /// For a new session.
     pub(super) limit: Duration,
-    pub(super) stop: CancellationToken,
-    pub(super) lost: watch::Sender<Option<Failure>>,
+    pub(super) fate: Fate,
     /// What the server offers in the newest session, once there was another one.
     pub(super) renewed: watch::Sender<Option<Offers>>,
     /// Whether a sign of life is being asked for.
@@ -82,12 +81,10 @@ impl Session {
         limit: Duration,
         inbound: mpsc::Sender<ServerJsonRpcMessage>,
     ) -> Self {
-        let (lost, _) = watch::channel(None);
         Self {
             client,
             limit,
-            stop: CancellationToken::new(),
-            lost,
+            fate: Fate::new(),
             renewed: watch::Sender::new(None),
             checking: AtomicBool::new(false),
             inbound,
@@ -101,7 +98,7 @@ impl Session {
 
     /// Enters a request; the token is cancelled when nobody waits for it any more.
     pub(super) fn begin(&self, id: &RequestId) -> CancellationToken {
-        let token = self.stop.child_token();
+        let token = self.fate.stop().child_token();
         self.state().running.insert(id.clone(), token.clone());
         token
     }
@@ -161,7 +158,7 @@ impl Session {
 
     /// Listens to what the server says by itself, in the session that was just opened.
     pub(super) fn listen(self: &Arc<Self>) {
-        let token = self.stop.child_token();
+        let token = self.fate.stop().child_token();
         let before = std::mem::replace(&mut self.state().stream, token.clone());
         before.cancel();
         let session = Arc::clone(self);
@@ -177,26 +174,6 @@ impl Session {
     pub(super) async fn deliver(&self, message: Message) {
         // An error means that nobody reads any more.
         self.inbound.send(message.into_rmcp()).await.ok();
-    }
-
-    /// The connection is of no use any more. The first reason counts.
-    pub(super) fn lose(&self, failure: &Failure) {
-        self.lost.send_if_modified(|lost| {
-            let first = lost.is_none();
-            if first {
-                *lost = Some(failure.clone());
-            }
-            first
-        });
-    }
-
-    /// Resolves when nothing more will be said.
-    pub(super) async fn over(&self) {
-        let mut lost = self.lost.subscribe();
-        tokio::select! {
-            () = self.stop.cancelled() => {}
-            _ = lost.wait_for(Option::is_some) => {}
-        }
     }
 
     /// Ends the session on the server's side, where there is one.

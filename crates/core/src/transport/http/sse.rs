@@ -8,7 +8,6 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
 };
 
 use bytes::Bytes;
@@ -31,10 +30,11 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use super::{
-    Outgoing, TELLING, WAITING,
+    LINGER, Outgoing, TELLING, WAITING,
     body::{self, Holds},
     client::{Ask, HttpClient},
     events::{Cut, Event, Events},
+    fate::Fate,
     headers::{EVENTS, JSON},
     noticed,
     redirect::origin,
@@ -48,9 +48,6 @@ use crate::{
     },
 };
 
-/// What the answer to a POST gets to end by itself, so that its connection can be used again.
-const LINGER: Duration = Duration::from_millis(50);
-
 /// The messages' end of a connection.
 #[derive(Debug)]
 pub(crate) struct SseTransport {
@@ -61,8 +58,7 @@ pub(crate) struct SseTransport {
 #[derive(Debug)]
 struct Shared {
     client: HttpClient,
-    stop: CancellationToken,
-    lost: watch::Sender<Option<Failure>>,
+    fate: Fate,
     /// Where messages go, once the server has said so.
     endpoint: watch::Sender<Option<Url>>,
     /// Whether the server ever took a message: one that does not know us from then on forgot us.
@@ -77,8 +73,7 @@ pub(crate) fn connect(client: HttpClient) -> (SseTransport, RemoteEnd) {
     let (sender, inbound) = mpsc::channel(WAITING);
     let shared = Arc::new(Shared {
         client,
-        stop: CancellationToken::new(),
-        lost: watch::Sender::new(None),
+        fate: Fate::new(),
         endpoint: watch::Sender::new(None),
         accepted: AtomicBool::new(false),
         posting: Mutex::default(),
@@ -86,12 +81,12 @@ pub(crate) fn connect(client: HttpClient) -> (SseTransport, RemoteEnd) {
     });
     // The stream is the session: closing it is the whole goodbye.
     let farewell = Box::new(|| std::future::ready(()).boxed());
-    let end = RemoteEnd::new(shared.stop.clone(), shared.lost.subscribe(), farewell);
+    let end = RemoteEnd::new(shared.fate.stop().clone(), shared.fate.lost(), farewell);
     let listener = Arc::clone(&shared);
     tokio::spawn(async move {
         tokio::select! {
-            () = listener.stop.cancelled() => {}
-            failure = listen(&listener) => listener.lose(&failure),
+            () = listener.fate.stop().cancelled() => {}
+            failure = listen(&listener) => listener.fate.lose(&failure),
         }
     });
     (SseTransport { shared, inbound }, end)
@@ -111,7 +106,7 @@ impl Transport<RoleClient> for SseTransport {
         // Entered here and not in the future, so that a cancellation that follows finds it.
         let stopped = match &outgoing {
             Outgoing::Request(id) => shared.begin(id),
-            Outgoing::Cancellation(_) | Outgoing::Other => shared.stop.clone(),
+            Outgoing::Cancellation(_) | Outgoing::Other => shared.fate.stop().clone(),
         };
         async move {
             let message = message.map_err(|error| {
@@ -142,7 +137,7 @@ impl Transport<RoleClient> for SseTransport {
                 Outgoing::Other => noticed(posting).await,
             };
             if let Err(Undelivered { failure, ends: Ends::Connection, .. }) = &posted {
-                shared.lose(failure);
+                shared.fate.lose(failure);
             }
             posted
         }
@@ -152,7 +147,7 @@ impl Transport<RoleClient> for SseTransport {
         tokio::select! {
             biased;
             message = self.inbound.recv() => message,
-            _ = self.shared.over() => None,
+            _ = self.shared.fate.over() => None,
         }
     }
 
@@ -165,7 +160,7 @@ impl Transport<RoleClient> for SseTransport {
 impl Shared {
     /// Enters a request that is posted; the token is cancelled when nobody waits for it any more.
     fn begin(&self, id: &RequestId) -> CancellationToken {
-        let token = self.stop.child_token();
+        let token = self.fate.stop().child_token();
         self.posting.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), token.clone());
         token
     }
@@ -177,25 +172,10 @@ impl Shared {
         }
     }
 
-    /// The connection is of no use any more. The first reason counts.
-    fn lose(&self, failure: &Failure) {
-        self.lost.send_if_modified(|lost| {
-            let first = lost.is_none();
-            if first {
-                *lost = Some(failure.clone());
-            }
-            first
-        });
-    }
-
-    /// Resolves when nothing more will be said, with the reason.
+    /// Why nothing more will be said, once that is so.
     async fn over(&self) -> Failure {
-        let mut lost = self.lost.subscribe();
-        let reason = tokio::select! {
-            () = self.stop.cancelled() => None,
-            lost = lost.wait_for(Option::is_some) => lost.ok().and_then(|lost| lost.clone()),
-        };
-        reason.unwrap_or_else(|| Failure::new(FailureKind::StreamClosed, "the connection is closed"))
+        let closed = || Failure::new(FailureKind::StreamClosed, "the connection is closed");
+        self.fate.over().await.unwrap_or_else(closed)
     }
 
     /// Where messages go. The wait is the caller's to bound.

@@ -96,7 +96,7 @@ async fn once(session: &Arc<Session>, place: &mut Option<String>, before: &mut B
 
 fn refused_stream(session: &Session, refused: &Undelivered, before: Before) -> End {
     if refused.ends == Ends::Connection {
-        session.lose(&refused.failure);
+        session.fate.lose(&refused.failure);
         return End::None;
     }
     let hint =
