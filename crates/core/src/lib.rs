@@ -122,7 +122,7 @@ pub use inventory::{Inventory, Listing, Prompt, Resource, Tool};
 #[cfg(unix)]
 pub use link::{Client, DirectConnector};
 pub use manager::Manager;
-pub use mask::{mask_args, mask_text};
+pub use mask::{is_worth_masking, mask_args, mask_text};
 pub use plan::{Action, CloseCause, LiveView, plan};
 pub use pool::Pool;
 pub use questions::{QuestionReply, Questions, ServerQuestion};

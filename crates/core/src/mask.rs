@@ -2,14 +2,17 @@
 //! share; knows nothing of where a text came from.
 //!
 //! The rule is section 14 of the behaviour document: user info and query values of URLs, values after options that
-//! look like credentials, and every known secret of eight characters or more become `•••`.
+//! look like credentials, and every known secret of eight characters or more become `•••`. A known secret of four to
+//! seven characters does where it stands as a word; whoever makes the list puts in only those that a name calls one.
 
 use crate::domain::Secret;
 
 /// What stands where a secret stood.
 pub(crate) const MASK: &str = "•••";
-/// Shorter values are too common as plain text: masking `true` would make a log unreadable and protect nothing.
-const SHORTEST: usize = 8;
+/// Shorter values are too common as parts of words: they are masked only where they stand alone.
+const ANYWHERE: usize = 8;
+/// Shorter values are no secrets worth the name: masking `1` would make a log unreadable and protect nothing.
+const SHORTEST: usize = 4;
 const WORDS: [&str; 5] = ["key", "token", "secret", "password", "auth"];
 
 /// The text without secrets.
@@ -51,8 +54,46 @@ fn mask_known(text: &str, secrets: &[Secret]) -> String {
     // A secret that contains another one must go first, or its rest would stay.
     known.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
     known.into_iter().fold(text.to_owned(), |text, secret| {
-        if text.contains(secret) { text.replace(secret, MASK) } else { text }
+        if !text.contains(secret) {
+            text
+        } else if secret.chars().count() >= ANYWHERE {
+            text.replace(secret, MASK)
+        } else {
+            mask_word_alone(&text, secret)
+        }
     })
+}
+
+/// Masks a short secret where no letter or digit is next to it.
+fn mask_word_alone(text: &str, secret: &str) -> String {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let mut out = String::with_capacity(text.len());
+    let mut from = 0;
+    for (at, found) in text.match_indices(secret) {
+        let end = at + found.len();
+        let before = text.get(..at).and_then(|before| before.chars().next_back());
+        let after = text.get(end..).and_then(|after| after.chars().next());
+        if before.is_none_or(|c| !is_part(c)) && after.is_none_or(|c| !is_part(c)) {
+            out.push_str(text.get(from..at).unwrap_or_default());
+            out.push_str(MASK);
+            from = end;
+        }
+    }
+    out.push_str(text.get(from..).unwrap_or_default());
+    out
+}
+
+/// Whether a short value under this name is a secret all the same: see [`mask_text`]. Long ones always are.
+///
+/// ```
+/// use qwen_core::is_worth_masking;
+/// assert!(is_worth_masking("DB_PASSWORD", "hunt") && is_worth_masking("REGION", "eu-central"));
+/// assert!(!is_worth_masking("DEBUG", "true") && !is_worth_masking("API_KEY", "abc"));
+/// ```
+#[must_use]
+pub fn is_worth_masking(name: &str, value: &str) -> bool {
+    let long = value.chars().count();
+    long >= ANYWHERE || (long >= SHORTEST && names_credential(name))
 }
 
 fn mask_urls(line: &str) -> String {
@@ -243,9 +284,14 @@ mod tests {
     }
 
     #[test]
-    fn known_secrets_are_masked_longest_first_and_short_ones_are_not() {
-        let known = ["12345678".into(), "1234567890".into(), "short".into()];
-        assert_eq!(mask_text("a1234567890b 12345678 short", &known), "a•••b ••• short");
+    fn known_secrets_are_masked_longest_first_and_short_ones_only_as_words() {
+        let known = ["12345678".into(), "1234567890".into(), "hunt".into(), "abc".into()];
+        assert_eq!(mask_text("a1234567890b 12345678", &known), "a•••b •••");
+        assert_eq!(
+            mask_text("(hunt) hunt, hunter hunt_1 xhunt hunt", &known),
+            "(•••) •••, hunter hunt_1 xhunt •••"
+        );
+        assert_eq!(mask_text("abc", &known), "abc");
     }
 
     #[test]

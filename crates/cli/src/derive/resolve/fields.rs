@@ -1,7 +1,7 @@
 //! What came of the texts of one entry? Expands them one by one and keeps what was read, what must be hidden, what is
 //! odd and the first thing that makes the entry unusable.
 
-use qwen_core::Secret;
+use qwen_core::{Secret, is_worth_masking};
 
 use super::{Problem, Surroundings};
 use crate::{
@@ -65,8 +65,15 @@ impl<'a> Resolving<'a> {
     /// A text that is a secret as a whole.
     pub(super) fn secret(&mut self, field: &[&str], text: &str) -> Secret {
         let value = Secret::from(self.value(field, text).text);
-        self.masks.push(value.clone());
+        self.mask(field.last().copied().unwrap_or_default(), value.clone());
         value
+    }
+
+    /// Hides a value from now on, unless it is short and nothing about its name says that it is a secret.
+    pub(super) fn mask(&mut self, name: &str, value: Secret) {
+        if is_worth_masking(name, value.expose()) {
+            self.masks.push(value);
+        }
     }
 
     fn take(&mut self, field: &[&str], expanded: Expanded) -> Text {
@@ -75,7 +82,7 @@ impl<'a> Resolving<'a> {
             let set = match used.value {
                 UsedValue::Builtin => continue,
                 UsedValue::Set(value) => {
-                    self.masks.push(Secret::from(value));
+                    self.mask(&used.name, Secret::from(value));
                     VariableState::Set
                 }
                 UsedValue::Default => VariableState::Default,

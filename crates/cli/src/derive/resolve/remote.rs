@@ -20,7 +20,9 @@ pub(super) fn resolve(
     let text = resolving.value(&[written.url.field], &written.url.text);
     let url = address(&text, written.url.field, resolving);
     if let Some(url) = &url {
-        resolving.masks.extend(secrets(url, &text.text));
+        for (name, secret) in secrets(url, &text.text) {
+            resolving.mask(&name, secret);
+        }
     }
     if let Some(unused) = &written.unused_url {
         let other = resolving.value(&[unused.field], &unused.text);
@@ -36,9 +38,12 @@ pub(super) fn resolve(
     for (name, value) in &written.headers {
         let resolved = resolving.secret(&["headers", name], value);
         header(name, &resolved, resolving);
-        // `Bearer abc` is looked for as `abc` too.
-        let words = resolved.expose().split_whitespace().map(Secret::from).collect::<Vec<_>>();
-        resolving.masks.extend(words);
+        // `Bearer abc` is looked for as `abc` too, and `Bearer` is no secret.
+        let words: Vec<&str> = resolved.expose().split_whitespace().collect();
+        for (nth, word) in words.iter().enumerate() {
+            let is_scheme = nth == 0 && words.len() > 1;
+            resolving.mask(if is_scheme { "" } else { name }, Secret::from(*word));
+        }
         headers.insert(name.to_ascii_lowercase(), resolved);
     }
     let oauth = written.oauth.as_ref().map(|written| oauth(written, resolving));
@@ -80,11 +85,12 @@ fn address(text: &Text, field: &str, resolving: &mut Resolving<'_>) -> Option<Ur
 }
 
 /// What of an address is a secret wherever it is repeated: its user info and the values of its query, as written and as
-/// meant.
-fn secrets(url: &Url, written: &str) -> Vec<Secret> {
+/// meant, each with its name.
+fn secrets(url: &Url, written: &str) -> Vec<(String, Secret)> {
     let query = written.split_once('?').map_or("", |(_, query)| query.split('#').next().unwrap_or_default());
-    let raw = query.split('&').filter_map(|pair| pair.split_once('=')).map(|(_, value)| value.to_owned());
-    let meant = url.query_pairs().map(|(_, value)| value.into_owned());
+    let raw = query.split('&').filter_map(|pair| pair.split_once('='));
+    let raw = raw.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let meant = url.query_pairs().map(|(name, value)| (name.into_owned(), value.into_owned()));
     let decoded = |text: &str| {
         // A query decodes the same way, but for `+`, which user info means literally.
         let as_query = format!("v={}", text.replace('+', "%2B"));
@@ -94,8 +100,9 @@ fn secrets(url: &Url, written: &str) -> Vec<Secret> {
     };
     let user_info = [url.username(), url.password().unwrap_or_default()];
     let user_info = user_info.into_iter().flat_map(|part| [part.to_owned(), decoded(part)]);
+    let user_info = user_info.map(|part| ("auth".to_owned(), part));
     let all = raw.chain(meant).chain(user_info);
-    all.filter(|secret| !secret.is_empty()).map(Secret::from).collect()
+    all.map(|(name, secret)| (name, Secret::from(secret))).collect()
 }
 
 fn header(name: &str, value: &Secret, resolving: &mut Resolving<'_>) {

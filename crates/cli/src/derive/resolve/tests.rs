@@ -233,6 +233,20 @@ fn an_entry_that_is_switched_off_is_just_that_whatever_is_wrong_with_it() {
 }
 
 #[test]
+fn a_short_value_is_hidden_only_where_its_name_says_that_it_is_a_secret() {
+    let known = |entry: Value| {
+        let resolved = own(entry);
+        let masks = spec_of(&resolved).masks.iter();
+        masks.map(|mask| mask.expose().to_owned()).collect::<Vec<_>>()
+    };
+    let env = json!({"DB_PASSWORD": "hunt", "DEBUG": "true", "PIN_TOKEN": "123", "REGION": "eu-central"});
+    assert_eq!(known(json!({"command": "srv", "env": env})), ["eu-central", "hunt"]);
+    let headers = json!({"Authorization": "Bearer tok1", "X-Mode": "fast", "X-Api-Key": "key12"});
+    let known = known(json!({"httpUrl": "http://me:pass@h/mcp?mode=full&token=tok2", "headers": headers}));
+    assert_eq!(known, ["Bearer tok1", "key12", "pass", "tok1", "tok2"]);
+}
+
+#[test]
 fn what_an_address_carries_of_secrets_is_known_as_written_and_as_meant() {
     let url = "https://tom%40home:pass%2Fword+1@h/mcp?key=abc%20def123&empty=&flag#frag=x";
     let resolved = own(json!({ "httpUrl": url }));
