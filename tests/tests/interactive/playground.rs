@@ -27,16 +27,20 @@ fn compare(name: &str, screen: &str, from: &str) {
     let filters = vec![
         (r" for \d{2} s ", " for N s  "),
         (r" for \d s ", " for N s "),
+        (r" for \d min ", " for N s   "),
         (r" \d{2} s ago", "  N s ago"),
         (r" \d s ago", " N s ago"),
+        (r" \d min ago", "   N s ago"),
         (r"process   \d+ +│", &process),
     ];
     insta::with_settings!({ filters => filters }, { insta::assert_snapshot!(name, seen) });
 }
 
-/// Whether everything that happened is told for good.
+/// Whether the screen is painted to its last row, and everything that happened is told for good.
 fn is_quiet(screen: &str) -> bool {
-    !screen.lines().any(|row| row.starts_with("» "))
+    let mut rows = screen.lines();
+    rows.clone().next_back().is_some_and(|row| row.starts_with("project  "))
+        && !rows.any(|row| row.starts_with("» "))
 }
 
 fn edit(path: &Path, from: &str, to: &str) {
@@ -73,7 +77,7 @@ fn the_first_minutes_in_the_playground() {
     compare("approved", &screen, "approved notes");
 
     tmux.enters("/call mcp__notes__echo {\"text\": \"hello 文字\"}");
-    let screen = tmux.waits("the answer", |screen| screen.contains("\nhello 文字\n"));
+    let screen = tmux.waits("the answer", |screen| screen.contains("\nhello 文字\n") && is_quiet(screen));
     compare("called", &screen, "> /call");
 
     edit(&settings, "\"--tools\", \"2\"", "\"--tools\", \"5\"");
@@ -97,19 +101,20 @@ fn the_first_minutes_in_the_playground() {
     compare("rejected", &screen, "rejected evil");
 
     tmux.enters("/mcp");
-    let screen = tmux.waits("the list", |screen| screen.contains("› ● clock"));
+    let screen = tmux.waits("the list", |screen| screen.contains("› ● clock") && is_quiet(screen));
     compare("list", &screen, "╭");
     tmux.presses(&["Down", "C-n", "C-n"]);
     tmux.shows("› ⊘ evil");
     tmux.presses(&["Enter"]);
-    let screen = tmux.waits("the reason", |screen| screen.contains("⊘ rejected for"));
+    let screen = tmux.waits("the reason", |screen| screen.contains("⊘ rejected for") && is_quiet(screen));
     compare("reason", &screen, "╭");
     tmux.presses(&["Escape"]);
     tmux.shows("› ⊘ evil");
     tmux.presses(&["Up", "C-p"]);
     tmux.shows("› ✗ late");
     tmux.presses(&["Enter"]);
-    let screen = tmux.waits("the failed server", |screen| screen.contains("[ Reconnect ]"));
+    let screen =
+        tmux.waits("the failed server", |screen| screen.contains("[ Reconnect ]") && is_quiet(screen));
     compare("before_the_reconnect", &screen, "╭");
 
     symlink(&qwen, &late).expect("the server can be put there");

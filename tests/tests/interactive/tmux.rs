@@ -62,13 +62,14 @@ impl Tmux {
         self.does(&["capture-pane", "-p", "-S", "-"])
     }
 
-    /// Waits until the screen is as it should be, and hands it over.
+    /// Waits until the screen is as it should be and stays so from one look to the next, and hands it over: a look may
+    /// come while it is painted.
     pub(crate) fn waits(&self, what: &str, is: impl Fn(&str) -> bool) -> String {
         let end = Instant::now() + BOUND;
         wait_until(2 * BOUND, what, || {
             let screen = self.screen();
             assert!(Instant::now() < end, "no {what} on:\n{screen}");
-            is(&screen).then_some(screen)
+            (is(&screen) && self.screen() == screen).then_some(screen)
         })
     }
 
