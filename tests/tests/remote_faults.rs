@@ -360,6 +360,37 @@ fn a_server_that_stops_without_a_word_costs_only_the_calls_that_it_was_asked() {
 }
 
 #[test]
+fn a_server_behind_a_half_open_socket_fails_in_time_and_is_back_by_itself() {
+    let sandbox = Sandbox::new();
+    let [http, sse, good] = ["http", "sse", "good"].map(|name| Remote::start(&sandbox, name, &[]));
+    // The sockets stay open and are accepted by the system; nobody reads what is sent.
+    http.signal(Signal::STOP);
+    sse.signal(Signal::STOP);
+    let (mut over_http, mut over_sse) = (http.entry(), sse.sse_entry());
+    over_http["discoveryTimeoutMs"] = json!(700);
+    over_sse["discoveryTimeoutMs"] = json!(700);
+    sandbox.user_servers(&json!({ "http": over_http, "sse": over_sse, "good": good.entry() }));
+    let watch = sandbox.watch();
+    watch.state("good", "connected");
+    for name in ["http", "sse"] {
+        let failed = watch.state_after(Mark::START, name, "failed");
+        assert_eq!(failed["error"], "no answer to initialize after 700 ms", "{failed}");
+    }
+    let list = sandbox.run(["mcp", "list", "--json"]).ended_with(0);
+    for name in ["http", "sse"] {
+        let step = list.row(name)["nextStep"].as_str().unwrap().to_owned();
+        assert!(step.contains("discoveryTimeoutMs"), "{step}");
+    }
+    let mark = watch.mark();
+    http.signal(Signal::CONT);
+    sse.signal(Signal::CONT);
+    for name in ["http", "sse"] {
+        watch.state_after(mark, name, "connected");
+    }
+    assert_eq!(good.count("POST", "initialize"), 2, "once for the session and once for the list");
+}
+
+#[test]
 fn a_call_that_the_server_refuses_says_how_and_the_next_one_works() {
     let sandbox = Sandbox::new();
     let faults = ["status 500", "status 429", "status 202", "body text/html <html>", "close", "stream"];
