@@ -2,20 +2,23 @@
 //! and the guard process that outlives us; knows nothing of servers.
 //!
 //! The guard is this executable, started again with one word, in its own session. It reads from its standard
-//! input which groups live; at end of file, which comes when we end for whatever reason, it kills every group that
-//! is left. A parent-death signal would not do: it follows the thread that forked and reaches direct children only.
+//! input which starts begin and which groups live; at end of file, which comes when we end for whatever reason, it
+//! kills what is left of them. A parent-death signal would not do: it follows the thread that forked and reaches direct children only.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     io::{self, Write},
-    os::unix::net::UnixStream,
+    os::{fd::AsFd, unix::net::UnixStream},
     path::{Path, PathBuf},
     process::Child,
     sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak},
     time::{Duration, Instant},
 };
 
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::{
+    fs::fstat,
+    process::{Pid, Signal, kill_process, kill_process_group},
+};
 
 use super::{guard_process::GUARD_WORD, spawn::spawn_guard};
 
@@ -38,9 +41,11 @@ struct Inner {
 
 #[derive(Debug, Default)]
 struct State {
-    groups: HashMap<Pid, Start>,
+    groups: HashSet<Pid>,
+    /// Starts that began and of which it is not known yet what came.
+    starting: HashMap<Start, PipeId>,
     starts: u64,
-    line: Option<Arc<UnixStream>>,
+    line: Option<UnixStream>,
     /// The guard process at the other end of the line.
     process: Option<Pid>,
     /// Counts guard processes, so that the end of an old one is not taken for the end of its successor.
@@ -49,15 +54,20 @@ struct State {
 }
 
 /// The number of one attempt to start a process, by which what came of it is told.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Start(pub(super) u64);
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Start(u64);
 
-/// Where a child announces its own group before it becomes the server.
-#[derive(Clone, Debug)]
-pub(super) struct Line {
-    pub(super) start: Start,
-    /// `None` without a guard process.
-    pub(super) stream: Option<Arc<UnixStream>>,
+/// The number of the pipe that becomes a server's standard input. It is known before there is a process, and it is the
+/// kernel's name of the pipe as long as an end of it is open, so that it finds the process of a start.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct PipeId(u64);
+
+impl PipeId {
+    /// # Errors
+    /// What the operating system says.
+    pub(super) fn of(pipe: impl AsFd) -> io::Result<Self> {
+        Ok(Self(fstat(pipe)?.st_ino))
+    }
 }
 
 impl Guard {
@@ -82,7 +92,7 @@ impl Guard {
     /// A guard whose process is the test.
     #[cfg(test)]
     pub(super) fn on_line(stream: UnixStream) -> Self {
-        let state = State { line: Some(Arc::new(stream)), ..State::default() };
+        let state = State { line: Some(stream), ..State::default() };
         Self(Arc::new(Inner { exe: None, state: Mutex::new(state) }))
     }
 
@@ -95,7 +105,7 @@ impl Guard {
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner().groups.clone(),
             Err(TryLockError::WouldBlock) => return,
         };
-        for group in groups.into_keys() {
+        for group in groups {
             kill_group(group);
         }
     }
@@ -112,45 +122,46 @@ impl Guard {
         lock(&self.0.state).line.is_some()
     }
 
-    /// Begins a start. Where the guard process went away for good another one is tried first.
-    pub(super) fn line(&self) -> io::Result<Line> {
+    /// Begins a start: the guard hears of it before there is a process. Where the guard process went away for good, or
+    /// does not read, another one is tried first.
+    ///
+    /// # Errors
+    /// That no guard process listens.
+    pub(super) fn begin(&self, input: PipeId) -> io::Result<Start> {
         let mut state = lock(&self.0.state);
         if state.line.is_none() {
             start_process(&self.0, &mut state)?;
         }
         state.starts += 1;
-        Ok(Line { start: Start(state.starts), stream: state.line.clone() })
+        let start = Start(state.starts);
+        if state.say(&begun(start, input)).is_err() {
+            start_process(&self.0, &mut state)?;
+            state.say(&begun(start, input))?;
+        }
+        state.starting.insert(start, input);
+        Ok(start)
     }
 
-    /// Makes sure that a guard process listens, after a child found that none does.
-    pub(super) fn revive(&self, dead: &Line) -> io::Result<()> {
+    /// Registers the group that came of a start.
+    pub(super) fn started(&self, start: Start, group: Pid) {
         let mut state = lock(&self.0.state);
-        let is_news = match (&state.line, &dead.stream) {
-            (Some(line), Some(dead)) => Arc::ptr_eq(line, dead),
-            (Some(_), None) => false,
-            (None, _) => true,
-        };
-        if is_news { start_process(&self.0, &mut state) } else { Ok(()) }
+        state.starting.remove(&start);
+        state.groups.insert(group);
+        state.tell(&format!("{}{}", added(group), over(start)));
     }
 
-    /// Registers a group that just started. The child announced itself already; saying it again costs nothing and
-    /// covers a guard that was replaced in between.
-    pub(super) fn add(&self, group: Pid, start: Start) {
-        let mut state = lock(&self.0.state);
-        state.groups.insert(group, start);
-        state.tell(&added(group, start));
-    }
-
-    /// Nothing came of a start: the child that may have announced itself is gone.
+    /// Nothing came of a start.
     pub(super) fn failed(&self, start: Start) {
-        lock(&self.0.state).tell(&format!("!{}\n", start.0));
+        let mut state = lock(&self.0.state);
+        state.starting.remove(&start);
+        state.tell(&over(start));
     }
 
     /// Forgets a group. Only to be called once its leader was reaped and nothing is left of it, or the number may
     /// belong to somebody else by the time we are killed.
     pub(super) fn remove(&self, group: Pid) {
         let mut state = lock(&self.0.state);
-        if state.groups.remove(&group).is_some() {
+        if state.groups.remove(&group) {
             state.tell(&format!("-{}\n", group.as_raw_nonzero()));
         }
     }
@@ -159,12 +170,21 @@ impl Guard {
 impl State {
     /// Never blocks. A guard that does not read is as good as dead: its end lets its supervisor start another, and
     /// other errors say that it ended already.
-    fn tell(&mut self, text: &str) {
-        let Some(line) = &self.line else { return };
-        if (&**line).write_all(text.as_bytes()).is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
-        {
+    fn tell(&self, text: &str) {
+        if self.say(text).is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock) {
             self.kill_process();
         }
+    }
+
+    /// Without a guard process there is nobody to say it to.
+    fn say(&self, text: &str) -> io::Result<()> {
+        self.line.as_ref().map_or(Ok(()), |mut line| line.write_all(text.as_bytes()))
+    }
+
+    /// All that a guard process must know.
+    fn known(&self) -> String {
+        let starts = self.starting.iter().map(|(start, input)| begun(*start, *input));
+        starts.chain(self.groups.iter().map(|group| added(*group))).collect()
     }
 
     /// Ends the guard process so that it cannot act: were its line only closed, it would take that for our own end and
@@ -177,8 +197,16 @@ impl State {
     }
 }
 
-fn added(group: Pid, start: Start) -> String {
-    format!("+{} {}\n", group.as_raw_nonzero(), start.0)
+fn begun(start: Start, input: PipeId) -> String {
+    format!("?{} {}\n", start.0, input.0)
+}
+
+fn over(start: Start) -> String {
+    format!("!{}\n", start.0)
+}
+
+fn added(group: Pid) -> String {
+    format!("+{}\n", group.as_raw_nonzero())
 }
 
 /// Kills the group; an error says that it is gone.
@@ -192,12 +220,11 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
 
 fn start_process(inner: &Arc<Inner>, state: &mut State) -> io::Result<()> {
     let Some(exe) = &inner.exe else { return Ok(()) };
-    let known: String = state.groups.iter().map(|(group, start)| added(*group, *start)).collect();
-    let (line, child) = connect(exe, &known)?;
+    let (line, child) = connect(exe, &state.known())?;
     if state.line.is_some() {
         state.kill_process();
     }
-    state.line = Some(Arc::new(line));
+    state.line = Some(line);
     state.process = Pid::from_raw(child.id().cast_signed());
     state.number += 1;
     let number = state.number;

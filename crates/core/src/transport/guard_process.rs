@@ -1,9 +1,11 @@
-//! What does the guard process itself do? Owns its whole life: read groups, kill what is left at the end of input.
+//! What does the guard process itself do? Owns its whole life: read starts and groups, kill what is left of them at the
+//! end of input.
 //! It must stay tiny: it knows no runtime, no server and no setting.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     ffi::OsString,
+    fs,
     io::{self, BufRead},
 };
 
@@ -23,42 +25,78 @@ pub(super) const GUARD_WORD: &str = "__guard";
 /// ```
 pub fn run_guard_if_asked(args: impl IntoIterator<Item = OsString>) {
     if args.into_iter().nth(1).is_some_and(|word| word == GUARD_WORD) {
-        for group in left_over(io::stdin().lock()).into_keys() {
-            kill_group(group);
-        }
+        let left = LeftOver::after(io::stdin().lock());
+        left.groups.iter().copied().for_each(kill_group);
+        readers_of(left.starts.values()).into_iter().for_each(kill_group);
         std::process::exit(0);
     }
 }
 
-/// The groups that were announced and not taken back by the end of the input, and the start that each belongs to.
-///
-/// - `+PGID START`: the group lives. A child says so itself, before it becomes the server.
-/// - `-PGID`: nothing is left of the group.
-/// - `!START`: nothing came of that start, so the number of its child may be anybody's.
-fn left_over(mut input: impl BufRead) -> HashMap<Pid, u64> {
-    let mut groups = HashMap::new();
-    let mut line = Vec::new();
-    loop {
-        line.clear();
-        match input.read_until(b'\n', &mut line) {
-            Ok(0) | Err(_) => return groups,
-            Ok(_) => apply(&line, &mut groups),
+/// What was announced and not taken back.
+#[derive(Default)]
+struct LeftOver {
+    groups: HashSet<Pid>,
+    /// The number of a start, and that of the pipe which is its standard input.
+    starts: HashMap<u64, u64>,
+}
+
+impl LeftOver {
+    /// Reads to the end.
+    ///
+    /// - `?START PIPE`: a process is about to be started, with this pipe as its standard input.
+    /// - `+PGID`: the group lives.
+    /// - `!START`: it is known what came of that start: the group said before, or nothing.
+    /// - `-PGID`: nothing is left of the group.
+    fn after(mut input: impl BufRead) -> Self {
+        let mut left = Self::default();
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            match input.read_until(b'\n', &mut line) {
+                Ok(0) | Err(_) => return left,
+                Ok(_) => left.apply(&line),
+            }
+        }
+    }
+
+    fn apply(&mut self, line: &[u8]) {
+        // Half a line is what was cut off by our end: better ignored than taken for another number.
+        let Some(line) = line.strip_suffix(b"\n").and_then(|line| std::str::from_utf8(line).ok()) else {
+            return;
+        };
+        let Some((kind, rest)) = line.split_at_checked(1) else { return };
+        match kind {
+            "?" => {
+                let numbers = rest.split_once(' ').map(|(start, pipe)| (start.parse(), pipe.parse()));
+                if let Some((Ok(start), Ok(pipe))) = numbers {
+                    self.starts.insert(start, pipe);
+                }
+            }
+            "+" => self.groups.extend(pid(rest)),
+            "!" => drop(rest.parse().map(|start: u64| self.starts.remove(&start))),
+            "-" => drop(pid(rest).map(|group| self.groups.remove(&group))),
+            _ => {}
         }
     }
 }
 
-fn apply(line: &[u8], groups: &mut HashMap<Pid, u64>) {
-    // Half a line is what a child wrote that was killed in the middle: better ignored than taken for another number.
-    let Some(line) = line.strip_suffix(b"\n").and_then(|line| std::str::from_utf8(line).ok()) else { return };
-    if let Some((group, start)) = line.strip_prefix('+').and_then(|rest| rest.split_once(' ')) {
-        if let (Some(group), Ok(start)) = (pid(group), start.parse()) {
-            groups.insert(group, start);
-        }
-    } else if let Some(group) = line.strip_prefix('-').and_then(pid) {
-        groups.remove(&group);
-    } else if let Some(failed) = line.strip_prefix('!').and_then(|start| start.parse::<u64>().ok()) {
-        groups.retain(|_, start| *start != failed);
+/// The processes whose standard input is one of these pipes. A child holds our end of the guard's line until it has
+/// become the server, so that at the end of the line whatever was being started has its group and its input.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "/proc is no file of anybody's, and this process knows no other crate"
+)]
+fn readers_of<'a>(pipes: impl Iterator<Item = &'a u64>) -> Vec<Pid> {
+    let inputs: HashSet<OsString> = pipes.map(|pipe| format!("pipe:[{pipe}]").into()).collect();
+    if inputs.is_empty() {
+        return Vec::new();
     }
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let reads = |process: &Pid| {
+        let input = fs::read_link(format!("/proc/{}/fd/0", process.as_raw_nonzero()));
+        input.is_ok_and(|input| inputs.contains(input.as_os_str()))
+    };
+    processes.filter_map(|entry| pid(entry.file_name().to_str()?)).filter(reads).collect()
 }
 
 /// 0 and 1 would be our own group and everybody.
@@ -72,22 +110,40 @@ mod tests {
 
     #[test]
     fn what_was_announced_and_not_taken_back_is_left_over() {
-        let cases: [(&str, &[i32]); 9] = [
-            ("", &[]),
-            ("+10 1\n", &[10]),
-            ("+10 1\n+11 2\n-10\n", &[11]),
-            ("+10 1\n+10 2\n-10\n", &[]),
-            ("+1 1\n+0 1\n+-5 1\nx\n\n+\n+9999999999 1\n+10\n", &[]),
-            ("+10 1\n+11 1", &[10]),
-            ("-10\n+10 1\n", &[10]),
-            ("+10 1\n+11 2\n!1\n", &[11]),
-            ("+10 1\n!2\n!x\n", &[10]),
+        let cases: [(&str, &[i32], &[u64]); 11] = [
+            ("", &[], &[]),
+            ("?1 70\n", &[], &[70]),
+            ("?1 70\n+10\n!1\n", &[10], &[]),
+            ("?1 70\n?2 71\n!2\n", &[], &[70]),
+            ("+10\n+11\n-10\n", &[11], &[]),
+            ("+10\n+10\n-10\n", &[], &[]),
+            ("+1\n+0\n+-5\nx\n\n+\n+9999999999\n?1\n?x 1\n?1 x\n\u{e4}\n", &[], &[]),
+            ("+10\n+11", &[10], &[]),
+            ("?1 70\n?2 71", &[], &[70]),
+            ("-10\n+10\n", &[10], &[]),
+            ("+10\n!2\n!x\n", &[10], &[]),
         ];
-        for (input, expected) in cases {
-            let mut left: Vec<i32> =
-                left_over(input.as_bytes()).keys().map(|pid| pid.as_raw_nonzero().get()).collect();
-            left.sort_unstable();
-            assert_eq!(left, expected, "{input:?}");
+        for (input, groups, pipes) in cases {
+            let left = LeftOver::after(input.as_bytes());
+            let mut found: Vec<i32> = left.groups.iter().map(|pid| pid.as_raw_nonzero().get()).collect();
+            found.sort_unstable();
+            assert_eq!(found, groups, "{input:?}");
+            assert_eq!(left.starts.into_values().collect::<Vec<_>>(), pipes, "{input:?}");
         }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_process_of_a_start_is_found_by_its_input() {
+        use std::os::unix::process::CommandExt;
+
+        let (reader, writer) = io::pipe().unwrap();
+        let pipe = rustix::fs::fstat(&writer).unwrap().st_ino;
+        assert_eq!(readers_of([pipe].iter()), []);
+        let mut child = std::process::Command::new("cat").stdin(reader).process_group(0).spawn().unwrap();
+        let pid = Pid::from_raw(child.id().cast_signed()).unwrap();
+        assert_eq!(readers_of([pipe, 1].iter()), [pid]);
+        kill_group(pid);
+        child.wait().unwrap();
     }
 }

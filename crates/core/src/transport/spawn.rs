@@ -1,20 +1,21 @@
-//! How is a child process started? Owns the one place with `unsafe`: what must happen between `fork` and `exec`. Knows
-//! no protocol, and nothing of what happens after the start.
+//! How is a child process started? Owns the one place with `unsafe`: what the guard process must have done between
+//! `fork` and `exec`. Knows no protocol, and nothing of what happens after the start.
 #![expect(
     unsafe_code,
     reason = "between fork and exec only raw system calls are allowed, and only pre_exec runs there"
 )]
 
 use std::{
-    io::{self, Write},
+    io::{self, PipeReader, PipeWriter},
     os::{fd::OwnedFd, unix::process::CommandExt},
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::Stdio,
 };
 
-use rustix::process::{Pid, getpid, setsid};
+use rustix::process::{Pid, setsid};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
-use super::guard::{Guard, Line, Start};
+use super::guard::{Guard, PipeId};
 
 /// Everything a server's process starts with.
 #[derive(Clone, Debug)]
@@ -29,102 +30,60 @@ pub(crate) struct Launch {
 
 /// A server's process that was just started.
 pub(crate) struct Spawned {
-    pub(crate) child: tokio::process::Child,
-    pub(crate) pid: Pid,
+    pub(super) child: Child,
+    pub(super) pid: Pid,
     /// Registered with the guard until somebody removes it.
     pub(super) guard: Guard,
 }
 
-/// Starts a server in a process group of its own, with its three streams piped. The guard knows the group before the
-/// server's first instruction. Blocks for the time of a `fork`; must be called inside a runtime.
+/// Our ends of its pipes.
+pub(crate) struct Pipes {
+    pub(crate) input: ChildStdin,
+    pub(crate) output: ChildStdout,
+    pub(crate) errors: ChildStderr,
+}
+
+/// Starts a server in a process group of its own, with its three streams piped. The guard knows of the start before
+/// there is a process, and by the pipe of its standard input how to find that. Blocks for the time of a start; must be
+/// called inside a runtime.
+///
+/// Nothing of ours runs between fork and exec, so that the standard library can start the process without a copy of
+/// this one: a copy costs time with all the memory that we hold, and again with each page that we touch afterwards.
 ///
 /// # Errors
 /// What the operating system says, or that the guard cannot be reached: an unguarded server is never started.
-pub(crate) fn spawn_server(launch: &Launch, guard: &Guard) -> io::Result<Spawned> {
-    let line = guard.line()?;
-    match try_spawn(launch, guard, &line) {
-        Err(error)
-            if error.kind() == io::ErrorKind::BrokenPipe || error.kind() == io::ErrorKind::WouldBlock =>
-        {
-            guard.revive(&line)?;
-            try_spawn(launch, guard, &guard.line()?)
+pub(crate) fn spawn_server(launch: &Launch, guard: &Guard) -> io::Result<(Spawned, Pipes)> {
+    let (reader, writer) = io::pipe()?;
+    let start = guard.begin(PipeId::of(&writer)?)?;
+    match spawn(launch, reader, writer) {
+        Ok((child, pid, pipes)) => {
+            guard.started(start, pid);
+            Ok((Spawned { child, pid, guard: guard.clone() }, pipes))
         }
-        spawned => spawned,
+        Err(error) => {
+            guard.failed(start);
+            Err(error)
+        }
     }
 }
 
-fn try_spawn(launch: &Launch, guard: &Guard, line: &Line) -> io::Result<Spawned> {
-    let mut command = tokio::process::Command::new(&launch.program);
-    command
+fn spawn(launch: &Launch, reader: PipeReader, writer: PipeWriter) -> io::Result<(Child, Pid, Pipes)> {
+    let input = ChildStdin::from_std(OwnedFd::from(writer).into())?;
+    let mut child = Command::new(&launch.program)
         .args(&launch.args)
         .env_clear()
         .envs(launch.env.iter().map(|(name, value)| (name, value)))
         .current_dir(&launch.cwd)
         .process_group(0)
-        .stdin(Stdio::piped())
+        .stdin(reader)
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let announced = line.clone();
-    // SAFETY: the closure runs in the forked child, where only async-signal-safe calls are allowed. It formats numbers
-    // on the stack and makes the two system calls getpid and send; it takes no lock and allocates nothing. The standard
-    // library has put the child in its own group by then and reset SIGPIPE and the signal mask.
-    unsafe {
-        command.pre_exec(move || announce(&announced));
-    }
-    let child = command.spawn().inspect_err(|_| guard.failed(line.start))?;
+        .stderr(Stdio::piped())
+        .spawn()?;
     let pid = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
-    let pid = pid.ok_or_else(|| io::Error::other("the process has no id"))?;
-    guard.add(pid, line.start);
-    Ok(Spawned { child, pid, guard: guard.clone() })
-}
-
-/// Tells the guard which group this freshly forked child leads.
-fn announce(line: &Line) -> io::Result<()> {
-    let Some(stream) = &line.stream else { return Ok(()) };
-    let text = announcement(getpid(), line.start);
-    // A write to a socket of the standard library never raises SIGPIPE; a dead guard is an error that fails the spawn.
-    (&**stream).write_all(text.as_bytes())
-}
-
-/// A short text on the stack, filled from its end.
-struct Announcement {
-    text: [u8; 40],
-    begin: usize,
-}
-
-impl Announcement {
-    fn put(&mut self, byte: u8) {
-        self.begin = self.begin.saturating_sub(1);
-        if let Some(slot) = self.text.get_mut(self.begin) {
-            *slot = byte;
-        }
+    match (pid, child.stdout.take(), child.stderr.take()) {
+        (Some(pid), Some(output), Some(errors)) => Ok((child, pid, Pipes { input, output, errors })),
+        _ => Err(io::Error::other("the process started without its id or its pipes")),
     }
-
-    fn put_number(&mut self, mut number: u64) {
-        loop {
-            // A remainder of ten fits into a byte.
-            self.put(b'0' + u8::try_from(number % 10).unwrap_or(0));
-            number /= 10;
-            if number == 0 {
-                return;
-            }
-        }
-    }
-
-    fn as_bytes(&self) -> &[u8] {
-        self.text.get(self.begin..).unwrap_or_default()
-    }
-}
-
-/// `+PGID START` and a line end, as the guard reads it.
-fn announcement(pid: Pid, start: Start) -> Announcement {
-    let mut text = Announcement { text: [0; 40], begin: 40 };
-    text.put(b'\n');
-    text.put_number(start.0);
-    text.put(b' ');
-    text.put_number(pid.as_raw_nonzero().get().unsigned_abs().into());
-    text.put(b'+');
-    text
 }
 
 /// Starts the guard process: in a session of its own, deaf to what a terminal or a careless `pkill` sends, holding
@@ -132,8 +91,8 @@ fn announcement(pid: Pid, start: Start) -> Announcement {
 ///
 /// # Errors
 /// What the operating system says.
-pub(super) fn spawn_guard(exe: &Path, word: &str, input: OwnedFd) -> io::Result<Child> {
-    let mut command = Command::new(exe);
+pub(super) fn spawn_guard(exe: &Path, word: &str, input: OwnedFd) -> io::Result<std::process::Child> {
+    let mut command = std::process::Command::new(exe);
     command
         .arg0("qwen-guard")
         .arg(word)
@@ -142,7 +101,8 @@ pub(super) fn spawn_guard(exe: &Path, word: &str, input: OwnedFd) -> io::Result<
         .stdin(Stdio::from(input))
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    // SAFETY: as above, the closure makes system calls only. `signal` to SIG_IGN is inherited over exec, which is the
+    // SAFETY: the closure runs in the forked child, where only async-signal-safe calls are allowed. It makes system calls
+    // only, takes no lock and allocates nothing. `signal` to SIG_IGN is inherited over exec, which is the
     // point, and `close_range` only marks descriptors that others left open for closing on exec.
     unsafe {
         command.pre_exec(|| {
@@ -174,21 +134,22 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_guard_hears_of_a_group_from_the_child_itself_and_of_a_start_of_which_nothing_came() {
+    async fn the_guard_hears_of_a_start_before_there_is_a_process_and_then_what_came_of_it() {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let guard = Guard::on_line(ours);
         let mut lines = io::BufReader::new(theirs).lines().map(Result::unwrap);
-        let mut spawned = spawn_server(&launch("/bin/sh"), &guard).unwrap();
+        let (mut spawned, pipes) = spawn_server(&launch("/bin/sh"), &guard).unwrap();
         let pid = spawned.pid.as_raw_nonzero();
-        // Once by the child, once by us.
-        assert_eq!(lines.next().unwrap(), format!("+{pid} 1"));
-        assert_eq!(lines.next().unwrap(), format!("+{pid} 1"));
+        let pipe = rustix::fs::fstat(&pipes.input).unwrap().st_ino;
+        assert_eq!(lines.next().unwrap(), format!("?1 {pipe}"));
+        assert_eq!(lines.next().unwrap(), format!("+{pid}"));
+        assert_eq!(lines.next().unwrap(), "!1");
         spawned.child.wait().await.unwrap();
         guard.remove(spawned.pid);
         assert_eq!(lines.next().unwrap(), format!("-{pid}"));
 
         assert!(spawn_server(&launch("/"), &guard).is_err());
-        assert!(lines.next().unwrap().ends_with(" 2"));
+        assert!(lines.next().unwrap().starts_with("?2 "));
         assert_eq!(lines.next().unwrap(), "!2");
         assert_eq!(guard.live_groups(), 0);
     }
@@ -199,17 +160,5 @@ mod tests {
         drop(theirs);
         let refused = spawn_server(&launch("/bin/sh"), &Guard::on_line(ours));
         assert_eq!(refused.err().unwrap().kind(), io::ErrorKind::BrokenPipe);
-    }
-
-    #[test]
-    fn a_group_is_announced_as_one_line() {
-        for (pid, start, expected) in [
-            (2, 0, "+2 0\n"),
-            (1234, 77, "+1234 77\n"),
-            (i32::MAX, u64::MAX, "+2147483647 18446744073709551615\n"),
-        ] {
-            let text = announcement(Pid::from_raw(pid).unwrap(), Start(start));
-            assert_eq!(std::str::from_utf8(text.as_bytes()).unwrap(), expected);
-        }
     }
 }
