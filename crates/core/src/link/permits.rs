@@ -4,9 +4,14 @@
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
-use tokio::sync::oneshot;
+use tokio::{sync::oneshot, time::timeout};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+/// A process that runs for this long no longer counts as starting, whether it answers or not.
+const STARTED: Duration = Duration::from_millis(250);
 
 /// A number of permits, handed out strictly in the order of the tickets. A semaphore orders by first poll, and polls
 /// happen in any order on several threads.
@@ -67,6 +72,19 @@ impl Ticket {
     }
 }
 
+impl Permit {
+    /// Comes back with the drop of what is returned, or by itself when the process has had its time.
+    pub(super) fn lend(self) -> DropGuard {
+        let over = CancellationToken::new();
+        let guard = over.clone().drop_guard();
+        tokio::spawn(async move {
+            timeout(STARTED, over.cancelled()).await.ok();
+            drop(self);
+        });
+        guard
+    }
+}
+
 impl Drop for Permit {
     fn drop(&mut self) {
         if let Some(permits) = self.0.take() {
@@ -96,6 +114,20 @@ mod tests {
         assert!((&mut third).now_or_never().is_some());
         drop(first);
         assert!((&mut fourth).now_or_never().is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_permit_comes_back_when_its_start_is_over_and_at_the_latest_after_its_time() {
+        let permits = Permits::new(1);
+        let began = tokio::time::Instant::now();
+        let slow = permits.ticket().permit().await.unwrap().lend();
+        let quick = permits.ticket().permit().await.unwrap().lend();
+        assert_eq!(began.elapsed(), STARTED);
+        drop(quick);
+        let last = permits.ticket().permit().await;
+        assert_eq!(began.elapsed(), STARTED);
+        drop((slow, last));
+        assert_eq!(permits.0.lock().unwrap().free, 1);
     }
 
     #[test]

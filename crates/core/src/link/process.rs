@@ -16,7 +16,7 @@ use super::{
     conversation::{self, Conversation},
     direct::{Shared, aborted},
     ground::Ground,
-    permits::Ticket,
+    permits::{Permit, Ticket},
     vitals::{ProcessVitals, Vitals},
 };
 use crate::{
@@ -33,8 +33,6 @@ use crate::{
     },
 };
 
-/// A process that runs for this long no longer counts as starting, whether it answers or not.
-const STARTED: Duration = Duration::from_millis(250);
 /// What a start that was given up gets to come to its end by itself.
 const GIVEN_UP: Duration = Duration::from_millis(500);
 
@@ -62,10 +60,8 @@ pub(super) async fn open_process(
     let limit = spec.view.discovery_timeout;
     let deadline = Instant::now() + limit;
     let started = start(&shared, &spec, &cancel, deadline).await?;
-    tokio::spawn(async move {
-        tokio::time::sleep(STARTED).await;
-        drop(permit);
-    });
+    // Until it is open or has failed, and not for longer than a start takes.
+    let _starting = permit.map(Permit::lend);
     tracing::debug!(
         server = %request.admitted.name(), attempt = request.attempt.0, pid = started.process.pid(),
         "the server's process runs"
@@ -125,15 +121,10 @@ async fn start(
 
 fn start_now(stdio: &Stdio, shared: &Shared) -> Result<Started, Failure> {
     let launch = prepare(stdio, &shared.env)?;
-    let mut spawned =
+    let (spawned, pipes) =
         spawn_server(&launch, &shared.guard).map_err(|error| spawn_failure(&stdio.command, &error))?;
-    let child = &mut spawned.child;
-    let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    let (Some(input), Some(output), Some(errors)) = pipes else {
-        return Err(Failure::new(FailureKind::Spawn, "the process started without its pipes"));
-    };
     let stop = CancellationToken::new();
-    let outbox = Outbox::start(input, stop.clone());
+    let outbox = Outbox::start(pipes.input, stop.clone());
     let process = ServerProcess::adopt(spawned, outbox.clone(), stop);
-    Ok(Started { process, output, outbox, stderr: Stderr::drain(errors) })
+    Ok(Started { process, output: pipes.output, outbox, stderr: Stderr::drain(pipes.errors) })
 }
