@@ -105,27 +105,25 @@ impl Catalogue {
     /// Folds what every open server offers into one catalogue. Names that two pairs share are left out of both and
     /// reported; since a name depends on one pair only, that does not depend on the order.
     pub(crate) fn fold<'a>(offers: impl Iterator<Item = &'a Offer>) -> Self {
-        let mut catalogue = Self::default();
-        let (mut tools, mut prompts) = (Clashes::default(), Clashes::default());
+        let (mut tools, mut prompts, mut resources) = (Vec::new(), Vec::new(), Vec::new());
         for offer in offers {
-            for tool in &offer.tools {
-                tools.insert(&mut catalogue.tools, &tool.name, tool);
-            }
-            for prompt in &offer.prompts {
-                prompts.insert(&mut catalogue.prompts, &prompt.name, prompt);
-            }
-            for resource in &offer.resources {
-                let key = (resource.server.clone(), Arc::clone(&resource.uri));
-                catalogue.resources.insert(key, Arc::clone(resource));
-            }
+            tools.extend(offer.tools.iter().map(|tool| (Arc::clone(&tool.name), Arc::clone(tool))));
+            prompts.extend(offer.prompts.iter().map(|prompt| (Arc::clone(&prompt.name), Arc::clone(prompt))));
+            resources.extend(offer.resources.iter().map(|resource| {
+                ((resource.server.clone(), Arc::clone(&resource.uri)), Arc::clone(resource))
+            }));
         }
-        let clashes =
-            tools.0.iter().map(|name| format!("two tools are both named {name}; neither is listed"));
-        let clashes = clashes.chain(
-            prompts.0.iter().map(|name| format!("two prompts are both named {name}; neither is listed")),
-        );
-        catalogue.clashes = clashes.collect();
-        catalogue
+        let clashes = without_clashes(&mut tools).into_iter();
+        let clashes = clashes.map(|name| format!("two tools are both named {name}; neither is listed"));
+        let more = without_clashes(&mut prompts).into_iter();
+        let more = more.map(|name| format!("two prompts are both named {name}; neither is listed"));
+        Self {
+            revision: 0,
+            clashes: clashes.chain(more).collect(),
+            tools: tools.into_iter().collect(),
+            prompts: prompts.into_iter().collect(),
+            resources: resources.into_iter().collect(),
+        }
     }
 
     /// Whether both hold the same, whatever their revisions.
@@ -148,17 +146,19 @@ impl Catalogue {
     }
 }
 
-/// Names that two different pairs have met under.
-#[derive(Default)]
-struct Clashes(BTreeSet<Arc<str>>);
-
-impl Clashes {
-    fn insert<T>(&mut self, into: &mut BTreeMap<Arc<str>, Arc<T>>, name: &Arc<str>, item: &Arc<T>) {
-        if self.0.contains(name) || into.insert(Arc::clone(name), Arc::clone(item)).is_some() {
-            into.remove(name);
-            self.0.insert(Arc::clone(name));
-        }
+/// Sorts by name, and takes out every item whose name is not its own alone; the names of these. What comes from one
+/// server is sorted, so that this costs little more than one look at each name.
+fn without_clashes<T>(named: &mut Vec<(Arc<str>, T)>) -> BTreeSet<Arc<str>> {
+    named.sort_by(|(a, _), (b, _)| a.cmp(b));
+    let meet = named.windows(2).filter_map(|two| match two {
+        [(a, _), (b, _)] if a == b => Some(Arc::clone(a)),
+        _ => None,
+    });
+    let clashes: BTreeSet<Arc<str>> = meet.collect();
+    if !clashes.is_empty() {
+        named.retain(|(name, _)| !clashes.contains(name));
     }
+    clashes
 }
 
 /// One walk over both sorted maps.

@@ -3,6 +3,7 @@
 
 use std::{collections::HashSet, sync::Arc};
 
+use futures::TryFutureExt;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
@@ -49,27 +50,27 @@ pub(super) enum NoList {
     Unanswered(Failure),
 }
 
-/// Reads all lists that are worth asking for. Tools are needed; a prompt or resource list that does not come in time is
-/// only a failed list.
+/// Reads all lists that are worth asking for, side by side. Tools are needed; a prompt or resource list that does not come
+/// in time is only a failed list.
 pub(super) async fn all(
     asker: &Asker,
     offers: Offers,
     instructions: Option<String>,
     deadline: Instant,
 ) -> Result<Offered, NoList> {
-    let tools = match timeout_at(deadline, pages(asker, "tools/list", "tools")).await {
-        Ok(Err(Stopped::Unanswered(failure))) => return Err(NoList::Unanswered(failure)),
-        Ok(walked) => tools(asker, walked).map_err(NoList::Gone)?,
-        Err(_) => return Err(NoList::Late),
+    let tools = async {
+        match timeout_at(deadline, pages(asker, "tools/list", "tools")).await {
+            Ok(Err(Stopped::Unanswered(failure))) => Err(NoList::Unanswered(failure)),
+            Ok(walked) => tools(asker, walked).map_err(NoList::Gone),
+            Err(_) => Err(NoList::Late),
+        }
     };
-    let (prompts, resources) =
-        tokio::join!(prompts(asker, offers, deadline), resources(asker, offers, deadline));
-    Ok(Offered {
+    let (tools, prompts, resources) = tokio::try_join!(
         tools,
-        prompts: prompts.map_err(NoList::Gone)?,
-        resources: resources.map_err(NoList::Gone)?,
-        instructions,
-    })
+        prompts(asker, offers, deadline).map_err(NoList::Gone),
+        resources(asker, offers, deadline).map_err(NoList::Gone),
+    )?;
+    Ok(Offered { tools, prompts, resources, instructions })
 }
 
 impl Offered {
