@@ -5,6 +5,7 @@ mod candidates;
 mod decide;
 mod gate;
 mod launch;
+mod resolutions;
 mod resolve;
 mod row;
 mod shown;
@@ -22,7 +23,7 @@ use indexmap::IndexMap;
 use qwen_core::{Desired, Entry, FolderTrust, Gating, ServerName};
 use qwen_settings_schema as schema;
 
-use self::{gate::Settings, weigh::Weighing};
+use self::{gate::Settings, resolutions::Resolutions, weigh::Weighing};
 use crate::settings::{Diagnostic, Snapshot, SourceId};
 
 pub use launch::{
@@ -56,8 +57,10 @@ pub struct Derived {
     pub diagnostics: Vec<Diagnostic>,
     /// What the session itself does by.
     pub options: Options,
-    /// The merged settings files, with the scope that each value comes from.
+    /// The merged settings files but for their servers, with the scope that each value comes from.
     pub merged: Arc<schema::Merged>,
+    /// What each entry was resolved to, for the next derivation.
+    pub(crate) resolutions: Arc<Resolutions>,
 }
 
 impl Default for Derived {
@@ -75,6 +78,7 @@ impl Default for Derived {
             diagnostics: Vec::new(),
             options: Options::default(),
             merged: Arc::new(schema::merge(&[])),
+            resolutions: Arc::default(),
         }
     }
 }
@@ -165,8 +169,8 @@ pub enum WatchMode {
     Poll,
 }
 
-/// Derives what is desired. `previous` is the last result of the same session: entries that did not change keep
-/// their identity (the same `Arc`), so that comparing them costs nothing.
+/// Derives what is desired. `previous` is the last result of the same session and the same launch: entries that did not
+/// change are not resolved again and keep their identity (the same `Arc`), so that comparing them costs nothing.
 #[must_use]
 pub fn derive(snapshot: &Snapshot, launch: &Launch, previous: Option<&Derived>) -> Derived {
     let settings = Settings::of(snapshot, launch);
@@ -201,6 +205,7 @@ pub fn derive(snapshot: &Snapshot, launch: &Launch, previous: Option<&Derived>) 
         diagnostics: diagnostics.into_iter().map(|(_, said)| said).collect(),
         options,
         merged: settings.merged,
+        resolutions: Arc::new(weighed.resolutions),
     }
 }
 

@@ -31,11 +31,11 @@ const FILES: [(SourceId, schema::SettingsScope); 4] = [
 
 impl Settings {
     pub(super) fn of(snapshot: &Snapshot, launch: &Launch) -> Self {
-        let roots: Vec<(schema::SettingsScope, Arc<Value>)> = FILES
+        let roots: Vec<(schema::SettingsScope, Value)> = FILES
             .iter()
             .filter_map(|&(id, scope)| {
                 let file = candidates::held(snapshot.get(id)?, launch)?;
-                Some((scope, Arc::clone(&file.root)))
+                Some((scope, without_servers(&file.root)))
             })
             .collect();
         let layers: Vec<schema::Layer<'_>> =
@@ -87,6 +87,13 @@ impl Settings {
             tool_idle: Duration::from_millis(options.tool_idle_timeout_ms),
         }
     }
+}
+
+/// Who a server is no setting says, and the entries are most of a file.
+fn without_servers(root: &Value) -> Value {
+    let Value::Object(members) = root else { return root.clone() };
+    let others = members.iter().filter(|(key, _)| *key != "mcpServers");
+    Value::Object(others.map(|(key, value)| (key.clone(), value.clone())).collect())
 }
 
 fn patterns(texts: &[String]) -> impl Iterator<Item = Pattern> {

@@ -19,6 +19,7 @@ use super::{
     decide,
     gate::Settings,
     launch::{Launch, Yolo},
+    resolutions::Resolutions,
     resolve::{self, Problem, Resolved, Surroundings},
     row::{GatedEntry, Loser, Promptable, Row, RowApproval, ShadowedBy, Written},
 };
@@ -36,6 +37,7 @@ pub(super) struct Weighed {
     pub(super) promptable: BTreeMap<ServerName, Promptable>,
     pub(super) gated: BTreeMap<ServerName, GatedEntry>,
     pub(super) diagnostics: Vec<(SourceId, Diagnostic)>,
+    pub(super) resolutions: Resolutions,
 }
 
 /// Everything that every name is weighed against.
@@ -46,7 +48,7 @@ pub(super) struct Weighing<'a> {
     previous: Option<&'a Derived>,
     folder: FolderTrust,
     records: Arc<Records>,
-    user_variables: BTreeMap<String, String>,
+    resolutions: Resolutions,
     exe: String,
     root: String,
     /// The gate without anything that a decision says: what an entry must pass to be asked about.
@@ -99,7 +101,7 @@ impl<'a> Weighing<'a> {
             previous,
             folder: settings.folder,
             records: decide::records(snapshot),
-            user_variables: user_variables(snapshot),
+            resolutions: Resolutions::new(user_variables(snapshot), options.tool_idle),
             exe: text(&launch.environment.exe),
             root: text(launch.paths.root.as_path()),
             gate,
@@ -113,6 +115,7 @@ impl<'a> Weighing<'a> {
             let judged: Vec<Judged<'_>> = entries.iter().map(|entry| self.judge(entry)).collect();
             self.weigh(&name, &judged, &mut weighed);
         }
+        weighed.resolutions = std::mem::take(&mut self.resolutions);
         weighed
     }
 
@@ -152,7 +155,7 @@ impl<'a> Weighing<'a> {
         if let Some(pending) = counts.approval.as_ref().and_then(|approval| pending(approval.decision)) {
             weighed.pending.insert(name.clone(), pending);
         }
-        let entry = self.known(name, resolved.entry);
+        let entry = self.known(name, resolved.entry.clone());
         weighed.servers.insert(name.clone(), entry.clone());
         let shadowed_by = above.last().and_then(|judged| {
             let approval = judged.approval.as_ref()?;
@@ -171,13 +174,13 @@ impl<'a> Weighing<'a> {
             written: Written::new(Arc::clone(counts.candidate.value())),
             approval: counts.approval.clone(),
             transport: resolved.transport,
-            target: resolved.target,
+            target: resolved.target.clone(),
             entry,
-            wrong: resolved.wrong,
-            warnings: resolved.warnings.into_iter().chain(oddities).collect(),
+            wrong: resolved.wrong.clone(),
+            warnings: resolved.warnings.iter().cloned().chain(oddities).collect(),
             shadows: below.iter().rev().map(Judged::loser).collect(),
             shadowed_by,
-            written_fingerprint: resolved.fingerprint,
+            written_fingerprint: resolved.fingerprint.clone(),
         };
         weighed.rows.insert(name.clone(), row);
     }
@@ -237,7 +240,12 @@ impl<'a> Weighing<'a> {
         admit_one(&self.gate, &self.launch.flags.bound, name).err()
     }
 
-    fn resolve(&self, judged: &Judged<'_>) -> Resolved {
+    fn resolve(&mut self, judged: &Judged<'_>) -> Arc<Resolved> {
+        let (candidate, approval) = (judged.candidate, judged.core());
+        let before = self.previous.map(|previous| &*previous.resolutions);
+        if let Some(known) = self.resolutions.known(before, candidate, approval) {
+            return known;
+        }
         let environment = &self.launch.environment;
         let reach = match (&judged.approval, self.launch.flags.yolo) {
             (Some(_), Yolo::On) => Reach::AlwaysDefined,
@@ -246,7 +254,7 @@ impl<'a> Weighing<'a> {
         let around = Surroundings {
             variables: Variables {
                 process: &environment.variables,
-                user: &self.user_variables,
+                user: self.resolutions.user_variables(),
                 exe: &self.exe,
                 folder: &self.root,
                 home: environment.home.as_deref().and_then(Path::to_str),
@@ -255,7 +263,8 @@ impl<'a> Weighing<'a> {
             root: self.launch.paths.root.as_path(),
             tool_idle: self.options.tool_idle,
         };
-        resolve::resolve(judged.candidate, judged.core(), around)
+        let resolved = resolve::resolve(candidate, approval, around);
+        self.resolutions.learn(candidate, approval, resolved)
     }
 
     /// The entry as core knows it already, where it is the same.

@@ -139,7 +139,12 @@ impl Site {
             let file = read_source(&spec, before.as_deref(), Moment::Reload);
             running.snapshot = running.snapshot.with(Arc::new(file));
         }
-        derive(&running.snapshot, &running.launch, Some(previous))
+        let derived = derive(&running.snapshot, &running.launch, Some(previous));
+        // Whatever is kept of the last time, the result is that of a derivation which keeps nothing.
+        let fresh = derive(&running.snapshot, &running.launch, None);
+        assert_eq!(format!("{derived:?}"), format!("{fresh:?}"));
+        assert!(derived.servers == fresh.servers && derived.diagnostics == fresh.diagnostics);
+        derived
     }
 
     /// Decides about the entry of this name that waits, or that counts.

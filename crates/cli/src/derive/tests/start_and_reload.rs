@@ -82,6 +82,33 @@ fn an_entry_that_becomes_invalid_no_longer_says_what_to_run() {
     assert_eq!(site.verdicts(&derived), "a invalid");
 }
 
+/// The names of the entries that the later derivation took over from the earlier one.
+fn kept<'a>(old: &'a Derived, new: &Derived) -> Vec<&'a str> {
+    old.resolutions.shared_with(&new.resolutions)
+}
+
+#[test]
+fn only_what_changed_is_resolved_again() {
+    let settings = |b: Value, idle: u64| {
+        let servers = json!({"a": {"command": "srv", "args": ["$KEY"]}, "b": b});
+        json!({"mcp": {"toolIdleTimeoutMs": idle}, "mcpServers": servers})
+    };
+    let file = "home/.qwen/settings.json";
+    let site = Site::new().file(file, settings(json!({"command": "srv"}), 300_000));
+    let (mut running, first) = site.start();
+    site.write(file, &settings(json!({"command": "other"}), 300_000).to_string());
+    let second = site.reload(&mut running, &first);
+    assert_eq!(kept(&first, &second), ["a"]);
+    site.write(file, &settings(json!({"command": "other"}), 400_000).to_string());
+    let third = site.reload(&mut running, &second);
+    assert_eq!(kept(&second, &third), [""; 0]);
+    site.write("home/.qwen/.env", "KEY=2\n");
+    let fourth = site.reload(&mut running, &third);
+    assert_eq!(kept(&third, &fourth), [""; 0]);
+    assert_eq!(site.argv(&fourth, "a"), ["srv", "2"]);
+    assert_eq!(kept(&fourth, &site.reload(&mut running, &fourth)), ["a", "b"]);
+}
+
 #[test]
 fn variables_of_the_user_are_read_live_and_those_of_a_project_never() {
     let site = Site::new()
