@@ -8,11 +8,12 @@ mod driver;
 mod folders;
 mod seen;
 mod silent;
+mod touch;
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use tokio::{
-    sync::{Notify, mpsc, oneshot, watch},
+    sync::{mpsc, oneshot, watch},
     task::JoinHandle,
 };
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -20,6 +21,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use self::{
     arm::Arm,
     driver::{Disk, Driver, Ends},
+    touch::Touch,
 };
 use super::{Moment, Snapshot, SourceFile, SourceSpec, read_source};
 use crate::derive::WatchMode;
@@ -77,7 +79,7 @@ impl SettingsWatcher {
     }
 
     async fn start_with(options: WatchOptions, make: arm::MakeWatcher) -> Self {
-        let touched = Arc::new(Notify::new());
+        let touched = Arc::new(Touch::default());
         let files = options.sources.iter().filter_map(|spec| spec.path().map(PathBuf::from)).collect();
         let arm = match options.mode {
             WatchMode::Auto => Some(Arm::new(make, Arc::clone(&touched))),
@@ -92,7 +94,7 @@ impl SettingsWatcher {
         booted: Snapshot,
         debounce: Duration,
         disk: D,
-        touched: Arc<Notify>,
+        touched: Arc<Touch>,
     ) -> Self {
         let stop = CancellationToken::new();
         let (looks, asked) = mpsc::unbounded_channel();

@@ -6,19 +6,21 @@ use std::{
     fs,
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
-
-use notify::{
-    ErrorKind, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher,
-    event::{AccessKind, AccessMode},
-};
-use tokio::sync::Notify;
 
 use super::{
     InotifyLimit, PollingBecause, Watching,
     folders::{Identity, Interest, Look, Node},
     silent,
+    touch::Touch,
+};
+use notify::{
+    ErrorKind, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher,
+    event::{AccessKind, AccessMode},
 };
 
 /// How often the folders are worked out again when links and folders move while watches are set.
@@ -42,65 +44,95 @@ pub(super) struct Arm {
     make: MakeWatcher,
     watcher: Option<Box<dyn Watcher + Send>>,
     watched: BTreeSet<PathBuf>,
+    /// What every watch was set for, as long as none of them is known to be lost.
+    armed: Option<Armed>,
     shared: Arc<Shared>,
+}
+
+/// Folders with a watch on each.
+struct Armed {
+    places: Places,
+    watching: Watching,
+}
+
+/// What is to be watched, and which folders these are just now: another one may have taken the place of each.
+#[derive(PartialEq)]
+struct Places {
+    interest: Arc<Interest>,
+    numbers: Vec<Option<(u64, u64)>>,
 }
 
 /// What the watcher's own thread needs to tell whether an event matters.
 struct Shared {
     interest: Mutex<Arc<Interest>>,
-    touched: Arc<Notify>,
+    touched: Arc<Touch>,
+    /// Whether something happened to a watched folder itself, which may have cost it its watch.
+    shaken: AtomicBool,
 }
 
 impl Arm {
     /// Watches nothing yet. `touched` is notified of each event that matters.
-    pub(super) fn new(make: MakeWatcher, touched: Arc<Notify>) -> Self {
-        let shared = Arc::new(Shared { interest: Mutex::default(), touched });
-        Self { make, watcher: None, watched: BTreeSet::new(), shared }
+    pub(super) fn new(make: MakeWatcher, touched: Arc<Touch>) -> Self {
+        let shared = Shared { interest: Mutex::default(), touched, shaken: AtomicBool::new(false) };
+        Self { make, watcher: None, watched: BTreeSet::new(), armed: None, shared: Arc::new(shared) }
     }
 
-    /// Puts a watch on every folder that matters now, again on those that have one: a folder that was replaced in
-    /// the meantime looks the same and has lost its watch. Everything that changes after this has returned is told;
-    /// what changed before must be read.
+    /// Sees to it that every folder that matters now has a watch. Everything that changes after this has returned is
+    /// told; what changed before must be read. Where nothing happened to the folders nothing is done; else each gets its
+    /// watch again, since a folder that was replaced in the meantime looks the same and has lost its watch.
     pub(super) fn arm(&mut self, files: &[PathBuf]) -> Watching {
+        // Before anything is looked at: what shakes a folder from here on counts the next time.
+        let shaken = self.shared.shaken.swap(false, Ordering::AcqRel);
+        let mut places = Places::of(files);
+        let armed = self.armed.take().filter(|armed| !shaken && armed.places == places);
+        if let Some(armed) = armed {
+            return self.armed.insert(armed).watching.clone();
+        }
         let mut interest = self.shared.interest();
+        let mut complete = false;
         for _ in 0..ROUNDS {
-            let wanted = Interest::of(files.iter().map(PathBuf::as_path), &OnDisk);
             // Before the watches move, so that no event of the new places is taken for somebody else's.
-            self.shared.set_interest(interest.or(&wanted));
-            if let Err(because) = self.watch_all(&wanted) {
-                return Watching::Polling(because);
+            self.shared.set_interest(interest.or(&places.interest));
+            match self.watch_all(&places.interest) {
+                Ok(all) => complete = all == Extent::All,
+                Err(because) => return Watching::Polling(because),
             }
-            let now = Interest::of(files.iter().map(PathBuf::as_path), &OnDisk);
-            let stable = now == wanted;
-            interest = Arc::new(wanted);
+            let now = Places::of(files);
+            let stable = now == places;
+            interest = Arc::clone(&places.interest);
+            places = now;
             if stable {
                 break;
             }
+            complete = false;
         }
         self.drop_others(&interest);
         let silent = interest.folders().filter(|folder| interest.is_needed(folder)).find_map(|folder| {
             Some(PollingBecause::Silent { folder: folder.to_path_buf(), file_system: silent::name(folder)? })
         });
         self.shared.set_interest((*interest).clone());
-        silent.map_or(Watching::Events, Watching::Polling)
+        let watching = silent.map_or(Watching::Events, Watching::Polling);
+        self.armed = complete.then(|| Armed { places, watching: watching.clone() });
+        watching
     }
 
-    fn watch_all(&mut self, wanted: &Interest) -> Result<(), PollingBecause> {
+    fn watch_all(&mut self, wanted: &Interest) -> Result<Extent, PollingBecause> {
         if self.watcher.is_none() {
             let shared = Arc::clone(&self.shared);
             let made = (self.make)(Box::new(move |event| shared.handle(&event)));
             self.watcher = Some(made.map_err(|error| because(&error, Path::new("")))?);
             self.watched.clear();
         }
-        let Some(watcher) = &mut self.watcher else { return Ok(()) };
+        let mut extent = Extent::All;
+        let Some(watcher) = &mut self.watcher else { return Ok(Extent::Some) };
         for folder in wanted.folders() {
             match watcher.watch(folder, RecursiveMode::NonRecursive) {
                 Ok(()) => {
                     self.watched.insert(folder.to_path_buf());
                 }
-                Err(error) if vanished(&error) => {}
+                Err(error) if vanished(&error) => extent = Extent::Some,
                 Err(error) => match because(&error, folder) {
-                    PollingBecause::Denied { .. } if !wanted.is_needed(folder) => {}
+                    PollingBecause::Denied { .. } if !wanted.is_needed(folder) => extent = Extent::Some,
                     because @ (PollingBecause::Asked
                     | PollingBecause::Limit(_)
                     | PollingBecause::Silent { .. }
@@ -109,7 +141,7 @@ impl Arm {
                 },
             }
         }
-        Ok(())
+        Ok(extent)
     }
 
     fn drop_others(&mut self, interest: &Interest) {
@@ -126,6 +158,21 @@ impl Arm {
     }
 }
 
+/// How many of the folders have a watch.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    All,
+    Some,
+}
+
+impl Places {
+    fn of(files: &[PathBuf]) -> Self {
+        let interest = Interest::of(files.iter().map(PathBuf::as_path), &OnDisk);
+        let numbers = interest.folders().map(number).collect();
+        Self { interest: Arc::new(interest), numbers }
+    }
+}
+
 impl Shared {
     fn interest(&self) -> Arc<Interest> {
         Arc::clone(&self.interest.lock().unwrap_or_else(PoisonError::into_inner))
@@ -136,19 +183,22 @@ impl Shared {
     }
 
     fn handle(&self, event: &notify::Result<Event>) {
-        let matters = match event {
+        let (matters, shakes) = match event {
             // Whatever went wrong, reading everything mends it.
-            Err(_) => true,
-            Ok(event) => {
-                event.need_rescan()
-                    || is_change(event.kind) && {
-                        let interest = self.interest();
-                        event.paths.iter().any(|path| interest.concerns(path, &OnDisk))
-                    }
+            Err(_) => (true, true),
+            Ok(event) if event.need_rescan() => (true, true),
+            Ok(event) if is_change(event.kind) => {
+                let interest = self.interest();
+                let concerns = |path: &PathBuf| interest.concerns(path, &OnDisk);
+                (event.paths.iter().any(concerns), event.paths.iter().any(|path| interest.is_watched(path)))
             }
+            Ok(_) => (false, false),
         };
+        if shakes {
+            self.shaken.store(true, Ordering::Release);
+        }
         if matters {
-            self.touched.notify_one();
+            self.touched.tell();
         }
     }
 }
@@ -212,9 +262,13 @@ impl Look for OnDisk {
 
 impl Identity for OnDisk {
     fn same(&self, one: &Path, other: &Path) -> bool {
-        let number = |path| fs::symlink_metadata(path).ok().map(|data| (data.dev(), data.ino()));
         number(one) == number(other)
     }
+}
+
+/// Which file this is, on which device.
+fn number(path: &Path) -> Option<(u64, u64)> {
+    fs::symlink_metadata(path).ok().map(|data| (data.dev(), data.ino()))
 }
 
 #[cfg(test)]

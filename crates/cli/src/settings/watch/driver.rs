@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use tokio::{
-    sync::{Notify, mpsc, oneshot, watch},
+    sync::{mpsc, oneshot, watch},
     time::Instant,
 };
 use tokio_util::sync::CancellationToken;
@@ -13,6 +13,7 @@ use super::{
     batch::{self, Batch},
     belief::{Doubts, Verdict},
     seen::{Seen, Watching},
+    touch::Touch,
 };
 use crate::settings::{Snapshot, SourceFile, SourceId, SourceSpec};
 
@@ -30,7 +31,7 @@ pub(super) trait Disk: Send + 'static {
 /// What the task is connected to.
 pub(super) struct Ends {
     /// An event that matters.
-    pub(super) touched: Arc<Notify>,
+    pub(super) touched: Arc<Touch>,
     /// A look that somebody asks for.
     pub(super) looks: mpsc::UnboundedReceiver<oneshot::Sender<()>>,
     /// How long a burst must be over.
@@ -92,9 +93,9 @@ impl<D: Disk> Driver<D> {
                 }
                 // Before the events: however many there are, what is due is read.
                 () = timer => self.look().await,
-                () = self.ends.touched.notified() => {
+                at = self.ends.touched.told() => {
                     self.batch.set_debounce(*self.ends.debounced.borrow());
-                    self.batch.touched(self.started.elapsed());
+                    self.batch.touched(at.saturating_duration_since(self.started));
                 }
             }
             if self.disk.is_none() {

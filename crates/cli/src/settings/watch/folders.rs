@@ -93,6 +93,11 @@ impl Interest {
         self.names.keys().map(PathBuf::as_path)
     }
 
+    /// Whether this is a folder to watch.
+    pub(super) fn is_watched(&self, path: &Path) -> bool {
+        self.names.contains_key(path)
+    }
+
     /// Whether changes go unseen without this folder. Its parent is watched only to see it replaced.
     pub(super) fn is_needed(&self, folder: &Path) -> bool {
         self.holders.contains(folder)
@@ -111,7 +116,7 @@ impl Interest {
     /// Whether an event at `path` may change what one of the files says. The spelling of the path decides first;
     /// the file system is asked only where the name fits but for letter case or the form of its accents.
     pub(super) fn concerns(&self, path: &Path, identity: &dyn Identity) -> bool {
-        if self.names.contains_key(path) {
+        if self.is_watched(path) {
             return true;
         }
         let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return false };

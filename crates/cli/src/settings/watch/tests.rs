@@ -73,7 +73,7 @@ struct Bench {
     table: Table,
     watcher: SettingsWatcher,
     seen: watch::Receiver<Seen>,
-    touched: Arc<Notify>,
+    touched: Arc<Touch>,
 }
 
 impl Bench {
@@ -89,7 +89,7 @@ impl Bench {
         let state = State { files, watching, looks: Vec::new(), started: Instant::now() };
         let table = Table(Arc::new(Mutex::new(state)));
         let sources = ids.map(|id| SourceSpec { id, origin: Origin::File(format!("/{id:?}").into()) });
-        let touched = Arc::new(Notify::new());
+        let touched = Arc::new(Touch::default());
         let debounce = Duration::from_millis(debounce);
         let watcher =
             SettingsWatcher::run(sources.into(), booted, debounce, table.clone(), Arc::clone(&touched)).await;
@@ -100,7 +100,7 @@ impl Bench {
 
     fn save(&self, id: SourceId, digest: u64) {
         self.table.write(id, good(id, digest));
-        self.touched.notify_one();
+        self.touched.tell();
     }
 
     fn versions(&mut self) -> Vec<u64> {
@@ -163,7 +163,7 @@ async fn content_decides_so_an_event_without_a_change_is_not_published() {
 async fn a_file_that_is_gone_for_a_moment_was_never_gone() {
     let bench = Bench::start(0).await;
     bench.table.write(USER, missing(USER));
-    bench.touched.notify_one();
+    bench.touched.tell();
     after_ms(30).await;
     bench.save(USER, 1);
     after_ms(1000).await;
@@ -265,7 +265,7 @@ async fn nothing_is_read_or_published_after_the_stop() {
     bench.save(USER, 2);
     after_ms(100).await;
     bench.watcher.stop().await;
-    bench.touched.notify_one();
+    bench.touched.tell();
     after_ms(5000).await;
     assert_eq!(bench.table.looks_ms(), [0]);
     assert_eq!(bench.seen.borrow().snapshot.get(USER).unwrap().digest, 1);

@@ -1,6 +1,6 @@
 use notify::{
     WatcherKind,
-    event::{CreateKind, DataChange, Flag, ModifyKind},
+    event::{CreateKind, DataChange, Flag, ModifyKind, RemoveKind},
 };
 
 use super::*;
@@ -38,13 +38,13 @@ impl Watcher for Fake {
 
 struct Bench {
     arm: Arm,
-    touched: Arc<Notify>,
+    touched: Arc<Touch>,
     watched: Arc<Mutex<BTreeSet<PathBuf>>>,
     handler: Arc<Mutex<Option<Handler>>>,
 }
 
 fn bench(fails: Option<Fails>) -> Bench {
-    let touched = Arc::new(Notify::new());
+    let touched = Arc::new(Touch::default());
     let watched = Arc::new(Mutex::new(BTreeSet::new()));
     let handler = Arc::new(Mutex::new(None));
     let make: MakeWatcher = {
@@ -64,7 +64,7 @@ impl Bench {
 
     /// Whether somebody was woken since this was last asked.
     fn woken(&self) -> bool {
-        let mut notified = std::pin::pin!(self.touched.notified());
+        let mut notified = std::pin::pin!(self.touched.told());
         futures::FutureExt::now_or_never(notified.as_mut()).is_some()
     }
 }
@@ -102,6 +102,43 @@ fn an_overflow_without_a_path_and_an_error_wake_somebody() {
     assert!(bench.woken());
     bench.tell(Err(notify::Error::generic("something")));
     assert!(bench.woken());
+}
+
+#[test]
+fn a_folder_gets_its_watch_again_only_after_something_happened_to_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let home = root.join("home");
+    fs::create_dir(&home).unwrap();
+    let files = [home.join("settings.json")];
+    let mut bench = bench(None);
+    let set_again = |bench: &mut Bench| {
+        bench.watched.lock().unwrap().clear();
+        assert_eq!(bench.arm.arm(&files), Watching::Events);
+        bench.watched.lock().unwrap().contains(&home)
+    };
+    assert!(set_again(&mut bench));
+    assert!(!set_again(&mut bench));
+    fs::write(&files[0], "{}").unwrap();
+    let saved = EventKind::Modify(ModifyKind::Name(notify::event::RenameMode::To));
+    bench.tell(Ok(Event::new(saved).add_path(files[0].clone())));
+    assert!(!set_again(&mut bench));
+
+    // What the system says of it, whatever stands there by now.
+    bench.tell(Ok(Event::new(EventKind::Remove(RemoveKind::Folder)).add_path(home.clone())));
+    assert!(set_again(&mut bench));
+    assert!(!set_again(&mut bench));
+    bench.tell(Ok(Event::new(EventKind::Other).set_flag(Flag::Rescan)));
+    assert!(set_again(&mut bench));
+    bench.tell(Err(notify::Error::generic("something")));
+    assert!(set_again(&mut bench));
+
+    // What nobody said: another folder stands in its place.
+    assert!(!set_again(&mut bench));
+    fs::rename(&home, root.join("old")).unwrap();
+    fs::create_dir(&home).unwrap();
+    assert!(set_again(&mut bench));
+    assert!(!set_again(&mut bench));
 }
 
 #[test]
@@ -154,7 +191,7 @@ fn a_watcher_that_cannot_be_made_is_tried_again() {
         }
         Ok(Box::new(Fake { watched: Arc::default(), fails: None }) as Box<dyn Watcher + Send>)
     });
-    let mut arm = Arm::new(make, Arc::new(Notify::new()));
+    let mut arm = Arm::new(make, Arc::new(Touch::default()));
     assert_eq!(arm.arm(&files), Watching::Polling(PollingBecause::Limit(InotifyLimit::Instances)));
     assert_eq!(arm.arm(&files), Watching::Events);
 }
@@ -186,7 +223,7 @@ async fn hundreds_of_files_that_come_and_go_beside_the_one_that_matters_wake_nob
             }))
         })
     };
-    let touched = Arc::new(Notify::new());
+    let touched = Arc::new(Touch::default());
     let mut bench = Bench { arm: Arm::new(make, touched.clone()), touched, ..bench(None) };
     bench.arm.arm(std::slice::from_ref(&file));
     for n in 0..500 {
@@ -199,7 +236,7 @@ async fn hundreds_of_files_that_come_and_go_beside_the_one_that_matters_wake_nob
     until(|| told.load(std::sync::atomic::Ordering::SeqCst) >= 5 * 500).await;
     assert!(!bench.woken());
     fs::write(&file, "{ }").unwrap();
-    tokio::time::timeout(std::time::Duration::from_secs(10), bench.touched.notified()).await.unwrap();
+    tokio::time::timeout(std::time::Duration::from_secs(10), bench.touched.told()).await.unwrap();
 }
 
 /// Waits until something holds that nobody announces.
