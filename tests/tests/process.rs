@@ -251,6 +251,17 @@ fn nothing_is_left_after_a_one_shot_list_or_its_end_by_a_signal() {
     nothing_is_left(&sandbox);
 }
 
+/// How many tasks the session's runtime has, which it says to its log each time it was told to read everything again.
+fn tasks_of(watch: &Watch) -> usize {
+    let said = |stderr: &str| {
+        let (_, after) = stderr.rsplit_once("everything was read again tasks=")?;
+        after.split_once(|other: char| !other.is_ascii_digit())?.0.parse().ok()
+    };
+    let before = watch.stderr().len();
+    watch.signal(Signal::HUP);
+    wait_until(BOUND, "the number of tasks", || said(&watch.stderr()[before..]))
+}
+
 #[test]
 fn after_three_hundred_reloads_the_session_holds_no_more_than_after_ten() {
     let sandbox = Sandbox::new();
@@ -265,7 +276,9 @@ fn after_three_hundred_reloads_the_session_holds_no_more_than_after_ten() {
         })
     };
     sandbox.write(&sandbox.user(), &document(0));
-    let watch = sandbox.watch();
+    let mut command = sandbox.command(["mcp", "watch", "--json"]);
+    command.env("QWEN_LOG", "qwen_cli=debug");
+    let watch = Watch::start(command, &sandbox);
     watch.state("kept", "connected");
     watch.state("moved", "connected");
     let reload = |n: usize| {
@@ -277,13 +290,15 @@ fn after_three_hundred_reloads_the_session_holds_no_more_than_after_ten() {
     wait_until(BOUND, "three servers and the guard", || (children_of(watch.pid()).len() <= 4).then_some(()));
     let early = usage(watch.pid()).unwrap();
     let children = children_of(watch.pid()).len();
+    let tasks = tasks_of(&watch);
     (11..=300).for_each(reload);
     let mut late = usage(watch.pid()).unwrap();
     wait_until(BOUND, "the session to be as small as before", || {
         late = usage(watch.pid()).unwrap();
         let same = late.descriptors <= early.descriptors
             && late.threads <= early.threads
-            && children_of(watch.pid()).len() <= children;
+            && children_of(watch.pid()).len() <= children
+            && tasks_of(&watch) <= tasks;
         same.then_some(())
     });
     assert!(late.resident_kib <= early.resident_kib + 5 * 1024, "{early:?} then {late:?}");

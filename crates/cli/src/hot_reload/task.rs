@@ -10,6 +10,7 @@ use qwen_approvals::Verdict;
 use qwen_core::{Decision, Desired, ServerName, Unavailable};
 use qwen_settings_schema::SettingsSchema;
 use tokio::{
+    runtime::Handle,
     sync::{mpsc, oneshot, watch},
     time::Instant,
 };
@@ -227,6 +228,8 @@ impl<T: Target> Task<T> {
             }
             (Extent::Whole, ChangesTold::Already) | (Extent::AsSet, _) => {}
         }
+        let tasks = Handle::current().metrics().num_alive_tasks();
+        tracing::debug!(tasks, "everything was read again");
         for done in done {
             // Whoever asked may have stopped waiting.
             done.send(()).unwrap_or(());
