@@ -44,12 +44,19 @@ impl std::fmt::Debug for Written {
     }
 }
 
+impl Written {
+    /// As a value.
+    pub(super) fn value(&self) -> &Arc<Value> {
+        match self {
+            Self::Entry(entry) | Self::NoCommand { entry, .. } => entry,
+        }
+    }
+}
+
 impl Candidate {
     /// What was written, as a value.
     pub(super) fn value(&self) -> &Arc<Value> {
-        match &self.written {
-            Written::Entry(entry) | Written::NoCommand { entry, .. } => entry,
-        }
+        self.written.value()
     }
 
     /// What its approval binds to, as 64 digits.

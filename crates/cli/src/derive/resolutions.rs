@@ -8,6 +8,7 @@ use std::{
 };
 
 use qwen_core::{Approval, ServerName};
+use serde_json::Value;
 
 use super::{
     candidates::{Candidate, Written},
@@ -51,7 +52,11 @@ impl Resolutions {
         approval: Approval,
     ) -> Option<Arc<Resolved>> {
         let place = (candidate.file.id, candidate.name.clone());
-        let holds = |known: &&Resolution| known.approval == approval && known.written == candidate.written;
+        let holds = |known: &&Resolution| {
+            known.approval == approval
+                && known.written == candidate.written
+                && in_the_same_order(known.written.value(), candidate.value())
+        };
         if let Some(here) = self.by_place.get(&place).filter(holds) {
             return Some(Arc::clone(&here.resolved));
         }
@@ -88,5 +93,23 @@ impl Resolutions {
         let mut names: Vec<&str> = shared.map(|((_, name), _)| name.as_str()).collect();
         names.sort_unstable();
         names
+    }
+}
+
+/// Whether two equal values are also written in one order: it decides which problem of an entry is the one that is named,
+/// and in which order its warnings stand.
+fn in_the_same_order(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Object(one), Value::Object(other)) => {
+            one.len() == other.len()
+                && one.iter().zip(other).all(|((name, one), (other_name, other))| {
+                    name == other_name && in_the_same_order(one, other)
+                })
+        }
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len()
+                && one.iter().zip(other).all(|(one, other)| in_the_same_order(one, other))
+        }
+        (_, _) => one == other,
     }
 }

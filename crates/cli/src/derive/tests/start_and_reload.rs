@@ -110,6 +110,22 @@ fn only_what_changed_is_resolved_again() {
 }
 
 #[test]
+fn an_entry_that_was_only_put_in_another_order_is_told_of_as_a_fresh_start_would() {
+    let file = "home/.qwen/settings.json";
+    for (one, other) in [
+        (r#"{"command": 5, "args": 7}"#, r#"{"args": 7, "command": 5}"#),
+        (r#"{"command": "srv", "argz": 1, "comand": 2}"#, r#"{"command": "srv", "comand": 2, "argz": 1}"#),
+    ] {
+        let settings = |entry: &str| format!(r#"{{"mcpServers": {{"a": {entry}}}}}"#);
+        let site = Site::new().text(file, &settings(one));
+        let (mut running, first) = site.start();
+        site.write(file, &settings(other));
+        let second = site.reload(&mut running, &first);
+        assert_eq!(kept(&first, &second), [""; 0]);
+    }
+}
+
+#[test]
 fn variables_of_the_user_are_read_live_and_those_of_a_project_never() {
     let site = Site::new()
         .file("home/.qwen/settings.json", json!({"env": {"TOK": "of-settings"}, "mcpServers": {"a": {"command": "srv", "env": {"T": "${TOK}"}}}}))
