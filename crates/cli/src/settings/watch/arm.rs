@@ -10,6 +10,7 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
+    time::SystemTime,
 };
 
 use super::{
@@ -59,7 +60,7 @@ struct Armed {
 #[derive(PartialEq)]
 struct Places {
     interest: Arc<Interest>,
-    numbers: Vec<Option<(u64, u64)>>,
+    nodes: Vec<Option<NodeId>>,
 }
 
 /// What the watcher's own thread needs to tell whether an event matters.
@@ -168,8 +169,8 @@ enum Extent {
 impl Places {
     fn of(files: &[PathBuf]) -> Self {
         let interest = Interest::of(files.iter().map(PathBuf::as_path), &OnDisk);
-        let numbers = interest.folders().map(number).collect();
-        Self { interest: Arc::new(interest), numbers }
+        let nodes = interest.folders().map(NodeId::of).collect();
+        Self { interest: Arc::new(interest), nodes }
     }
 }
 
@@ -262,13 +263,25 @@ impl Look for OnDisk {
 
 impl Identity for OnDisk {
     fn same(&self, one: &Path, other: &Path) -> bool {
-        number(one) == number(other)
+        NodeId::of(one) == NodeId::of(other)
     }
 }
 
-/// Which file this is, on which device.
-fn number(path: &Path) -> Option<(u64, u64)> {
-    fs::symlink_metadata(path).ok().map(|data| (data.dev(), data.ino()))
+/// Which file this is.
+#[derive(PartialEq)]
+struct NodeId {
+    device: u64,
+    number: u64,
+    /// A file system that is mounted again may come with the numbers of the one before it, and nobody says that the
+    /// watches are gone.
+    born: Option<SystemTime>,
+}
+
+impl NodeId {
+    fn of(path: &Path) -> Option<Self> {
+        let data = fs::symlink_metadata(path).ok()?;
+        Some(Self { device: data.dev(), number: data.ino(), born: data.created().ok() })
+    }
 }
 
 #[cfg(test)]
