@@ -115,24 +115,31 @@ pub fn nearest<'a>(asked: &str, names: impl Iterator<Item = &'a str>) -> Vec<Str
             let shared = asked.chars().zip(name.chars()).take_while(|(a, b)| a == b).count();
             let within = (asked.chars().count() - shared) / 3 + 1;
             let distance = distance(asked, name);
-            (distance <= within).then_some((distance, name))
+            let is_like = distance < asked.chars().count().max(name.chars().count());
+            (is_like && distance <= within).then_some((distance, name))
         })
         .collect();
     near.sort();
     near.into_iter().take(3).map(|(_, name)| name.to_owned()).collect()
 }
 
-/// Levenshtein's distance: how many characters must be put in, left out or replaced.
+/// How many characters must be put in, left out, replaced or swapped with their neighbour.
 fn distance(a: &str, b: &str) -> usize {
+    let a: Vec<char> = a.chars().collect();
     let b: Vec<char> = b.chars().collect();
+    let mut before = Vec::new();
     let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, to) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(from != *to);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+    for i in 0..a.len() {
+        let mut next = vec![i + 1];
+        for j in 0..b.len() {
+            let replaced = row[j] + usize::from(a[i] != b[j]);
+            let mut least = replaced.min(row[j + 1] + 1).min(next[j] + 1);
+            if i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j] {
+                least = least.min(before[j - 1] + 1);
+            }
+            next.push(least);
         }
+        before = std::mem::replace(&mut row, next);
     }
     row[b.len()]
 }

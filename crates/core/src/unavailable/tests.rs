@@ -98,8 +98,10 @@ fn the_history_of_the_catalogue_knows_owners_that_a_shortened_name_hides() {
 #[test]
 fn near_names_are_named_and_far_ones_are_not() {
     let names = ["files", "file", "github", "memory"];
-    assert_eq!(nearest("fiels", names.into_iter()), ["file", "files"]);
+    assert_eq!(nearest("fiels", names.into_iter()), ["files", "file"]);
     let tools = ["mcp__s__count", "mcp__s__echo", "mcp__s__sleep"];
     assert_eq!(nearest("mcp__s__ecko", tools.into_iter()), ["mcp__s__echo"]);
+    assert_eq!(nearest("mcp", ["mpc"].into_iter()), ["mpc"]);
     assert_eq!(nearest("zzz", names.into_iter()), Vec::<String>::new());
+    assert_eq!(nearest("q", ["p", "w", "qq"].into_iter()), ["qq"]);
 }
