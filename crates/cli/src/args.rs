@@ -2,6 +2,7 @@
 
 mod anywhere;
 mod editing;
+mod misspelt;
 mod using;
 
 use std::path::PathBuf;

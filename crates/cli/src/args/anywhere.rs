@@ -30,8 +30,11 @@ fn below(command: Command, args: &[Arg]) -> Command {
 pub(crate) fn parse<T: Into<OsString> + Clone>(
     words: impl IntoIterator<Item = T>,
 ) -> Result<Cli, clap::Error> {
+    let words: Vec<OsString> = words.into_iter().map(Into::into).collect();
     let mut command = command();
-    let matches = command.try_get_matches_from_mut(words)?;
+    let matches = command
+        .try_get_matches_from_mut(&words)
+        .map_err(|error| super::misspelt::with_what_was_meant(error, &command, &words))?;
     let mut cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
     cli.global.allowed_mcp_server_names = gathered(&matches, ALLOWED);
     cli.global.mcp_config = gathered(&matches, CONFIG).unwrap_or_default();

@@ -121,7 +121,7 @@ fn sentence(check: &str) -> &str {
         "settings_unreadable" => "every file that may restrict it could be read",
         "untrusted_folder" => "the folder is trusted",
         "not_allowed" => "the launch bound and every mcp.allowed have it",
-        "excluded" => "no mcp.excluded has it",
+        "excluded" => "every mcp.excluded lets it pass",
         "disabled" => "its entry is switched on",
         "invalid" => "its entry says what to run",
         "approval" => "it is approved, or needs no approval",

@@ -60,13 +60,10 @@ pub(super) fn settings(snapshot: &Snapshot, derived: &Derived) -> Vec<Line> {
         let hint = said.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
         lines.push(Line::new(tone, &format!("  {path}{place}: {}{hint}", said.message)));
     }
-    let problems = match derived.diagnostics.len() {
-        0 => "nothing is wrong in them".to_owned(),
-        number => count(number, "problem"),
+    let end = match derived.diagnostics.len() {
+        0 => "nothing is wrong in them; in a shell `qwen settings show` prints the values".to_owned(),
+        number => format!("{}; in a shell `qwen settings check` shows the lines", count(number, "problem")),
     };
-    lines.push(Line::new(
-        Tone::Quiet,
-        &format!("{problems}; in a shell `qwen settings show` prints the values"),
-    ));
+    lines.push(Line::new(Tone::Quiet, &end));
     lines
 }

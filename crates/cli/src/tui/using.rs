@@ -92,11 +92,11 @@ impl Using {
         let arguments = arguments(text)?;
         let found = self.status().catalogue.prompts.get(name).cloned();
         let server = found.map_or_else(|| ServerName::from(""), |found| found.server.clone());
-        let result = self
-            .config
-            .get_prompt(name, Some(arguments), options)
-            .await
-            .map_err(|error| self.problem(error, &server))?;
+        let result =
+            self.config.get_prompt(name, Some(arguments), options).await.map_err(|error| match error {
+                UseError::Unavailable(reason) => self.none_such(name, &reason),
+                UseError::Call(_) => self.problem(error, &server),
+            })?;
         let messages = result.get("messages").and_then(Value::as_array).cloned().unwrap_or_default();
         let mut lines = Vec::new();
         for message in &messages {
@@ -130,7 +130,7 @@ impl Using {
             (None, None, _) => {
                 let near = nearest(uri, resources.keys().map(|(_, uri)| &**uri));
                 let unknown = Unavailable::Unknown { nearest: near };
-                return Err(Problem::unavailable(self.background(), &self.derived, &unknown));
+                return Err(self.none_such(uri, &unknown));
             }
         };
         let result = self
@@ -159,6 +159,27 @@ impl Using {
         let unavailable = reason.unwrap_or_else(|| asked.not_offered(&self.status()));
         let problem = Problem::unavailable(self.background(), &self.derived, &unavailable);
         Problem { message: format!("{} is not there: {}", asked.shown(), problem.message), ..problem }
+    }
+
+    /// Why a prompt or a resource is not there. The list of tools is no help to whoever looks for one of these.
+    fn none_such(&self, asked: &str, unavailable: &Unavailable) -> Problem {
+        let problem = Problem::unavailable(self.background(), &self.derived, unavailable);
+        let next_step = match unavailable {
+            Unavailable::Unknown { nearest } if nearest.is_empty() => {
+                Some("open a server in /mcp to view what it offers".to_owned())
+            }
+            Unavailable::Unknown { .. }
+            | Unavailable::NotOffered { .. }
+            | Unavailable::Removed { .. }
+            | Unavailable::Refused { .. }
+            | Unavailable::Connecting { .. }
+            | Unavailable::Failed { .. } => problem.next_step,
+        };
+        Problem {
+            message: format!("{} is not there: {}", visible(asked), problem.message),
+            next_step,
+            ..problem
+        }
     }
 
     fn problem(&self, error: UseError, server: &ServerName) -> Problem {

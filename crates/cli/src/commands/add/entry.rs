@@ -13,8 +13,8 @@ pub(super) enum EntryError {
     Env { given: String },
     #[error("use a header without a colon; write it as `--header 'Name: value'`")]
     Header,
-    #[error("reach `{target}` over HTTP; name a URL that starts with http:// or https://")]
-    NoUrl { target: String },
+    #[error("reach `{shown}` over HTTP; name a URL such as https://example.com/mcp")]
+    NoUrl { shown: String },
     #[error("give arguments to a URL; leave out `{argument}`, or put a command before the URL")]
     UrlWithArguments { argument: String },
     #[error("use {option} with {what}; leave it out")]
@@ -24,7 +24,7 @@ pub(super) enum EntryError {
 /// The entry, as it is written to a file of this kind.
 pub(super) fn entry(typed: &Typed, dialect: Dialect) -> Result<Value, EntryError> {
     let options = &typed.options;
-    let by_target = if is_url(&typed.target) { AddTransport::Http } else { AddTransport::Stdio };
+    let by_target = if looks_like_url(&typed.target) { AddTransport::Http } else { AddTransport::Stdio };
     let transport = options.transport.unwrap_or(by_target);
     let mut fields = Map::new();
     match transport {
@@ -70,16 +70,35 @@ fn stdio(typed: &Typed, fields: &mut Map<String, Value>) -> Result<(), EntryErro
     Ok(())
 }
 
-fn is_url(target: &str) -> bool {
+/// No command begins with a scheme: whoever writes one means a URL, perhaps a misspelt one.
+fn looks_like_url(target: &str) -> bool {
+    target.split_once("://").is_some_and(|(scheme, _)| {
+        !scheme.is_empty() && scheme.chars().all(|letter| letter.is_ascii_alphanumeric())
+    })
+}
+
+/// Whether a connection could be made to it. Where a variable stands in it, that shows only later.
+fn may_be_url(target: &str) -> bool {
     let starts =
         |scheme: &str| target.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme));
-    starts("http://") || starts("https://")
+    let is_http = starts("http://") || starts("https://");
+    if target.contains('$') {
+        return is_http || target.starts_with('$');
+    }
+    is_http && url::Url::parse(target).is_ok_and(|url| url.has_host())
+}
+
+/// What begins with a scheme may go on with a password.
+fn without_secrets(target: &str) -> String {
+    match target.split_once("://") {
+        Some((scheme, rest)) if !rest.is_empty() => format!("{scheme}://…"),
+        Some(_) | None => target.to_owned(),
+    }
 }
 
 fn remote(typed: &Typed, field: &str, fields: &mut Map<String, Value>) -> Result<(), EntryError> {
-    // A variable may hold the whole URL.
-    if !is_url(&typed.target) && !typed.target.starts_with('$') {
-        return Err(EntryError::NoUrl { target: typed.target.clone() });
+    if !may_be_url(&typed.target) {
+        return Err(EntryError::NoUrl { shown: without_secrets(&typed.target) });
     }
     if let Some(argument) = typed.args.first() {
         return Err(EntryError::UrlWithArguments { argument: argument.clone() });

@@ -24,8 +24,8 @@ pub(super) enum GrammarError {
     UnknownOption { word: String, missing: &'static str },
     #[error("find the {missing}; type `qwen mcp add NAME COMMAND [ARGS]...` or `qwen mcp add NAME URL`")]
     Missing { missing: &'static str },
-    #[error("understand the options: {}", .0.to_string().trim_start_matches("error: ").lines().next().unwrap_or_default())]
-    Options(#[from] clap::Error),
+    #[error("understand the options: {0}")]
+    Options(String),
 }
 
 /// Takes the words apart.
@@ -58,7 +58,10 @@ pub(super) fn typed(args: &AddArgs) -> Result<Typed, GrammarError> {
             },
         }
     }
-    let later = AddOptions::from_arg_matches(&command.try_get_matches_from(ours)?)?;
+    let later = command
+        .try_get_matches_from(ours)
+        .and_then(|matches| AddOptions::from_arg_matches(&matches))
+        .map_err(|error| GrammarError::Options(complaint(&error)))?;
     let mut words = words.into_iter();
     let name =
         words.next().filter(|name| !name.is_empty()).ok_or(GrammarError::Missing { missing: "name" })?;
@@ -67,6 +70,13 @@ pub(super) fn typed(args: &AddArgs) -> Result<Typed, GrammarError> {
         .filter(|target| !target.is_empty())
         .ok_or(GrammarError::Missing { missing: "command or URL" })?;
     Ok(Typed { name, target, args: words.collect(), options: joined(args.options.clone(), later) })
+}
+
+/// What the parser complains about, in one line and without its advice, which is about another command line.
+fn complaint(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let first = text.trim_start_matches("error: ").lines().take_while(|line| !line.is_empty());
+    first.map(str::trim).collect::<Vec<_>>().join(" ")
 }
 
 enum Word {
