@@ -13,7 +13,6 @@ use crate::{
     output,
     row::{Document, ListRow, Outcome, list_row, now_unix_ms, render_list},
     sessions::RunningSession,
-    text::count,
 };
 
 /// Lists, and connects unless told otherwise.
@@ -40,9 +39,8 @@ pub(crate) fn run(global: &Global, args: &ListArgs) -> Exit {
         sessions.iter().for_each(|session| output::note(&about(session)));
     } else {
         let mut text = render_list(&document, app.paint(&io::stdout()), output::width());
-        if !document.diagnostics.is_empty() {
-            let problems = count(document.diagnostics.len(), "problem");
-            text.push_str(&format!("{problems} in settings files; see `qwen settings check`\n"));
+        if let Some(pointer) = super::settings::pointer(document.diagnostics.len(), global) {
+            text.push_str(&format!("{pointer}\n"));
         }
         sessions.iter().for_each(|session| text.push_str(&format!("{}\n", about(session))));
         output::print(&text);

@@ -45,6 +45,9 @@ pub(crate) fn run(global: &Global, args: &PlanArgs) -> Exit {
         output::print_json(&document);
     } else {
         output::print(&render_plan(&document, app.paint(&io::stdout()), output::width()));
+        if let Some(pointer) = super::settings::pointer(derived.diagnostics.len(), global) {
+            output::note(&pointer);
+        }
     }
     Exit::Ok
 }

@@ -2,7 +2,11 @@
 
 mod shown;
 
-use std::{collections::BTreeSet, io, path::Path};
+use std::{
+    collections::BTreeSet,
+    io::{self, IsTerminal as _},
+    path::Path,
+};
 
 use qwen_core::nearest;
 use qwen_settings_schema::SETTINGS;
@@ -28,7 +32,7 @@ pub(crate) fn run(global: &Global, command: &SettingsCommand) -> Exit {
     };
     match command {
         SettingsCommand::Check(args) => check(&app, args),
-        SettingsCommand::Show(args) => show(&app, args),
+        SettingsCommand::Show(args) => show(global, &app, args),
         SettingsCommand::Schema => super::schema::run(),
     }
 }
@@ -126,7 +130,14 @@ fn render_check(diagnostics: &[Diagnostic], files: usize, paint: Paint) -> Strin
     out
 }
 
-fn show(app: &App, args: &SettingsShowArgs) -> Exit {
+/// Where to read about the problems, when there are any: their number alone mends nothing.
+pub(super) fn pointer(problems: usize, global: &Global) -> Option<String> {
+    let same = if global.mcp_config.is_empty() { "" } else { " with the same --mcp-config" };
+    let problems = (problems > 0).then(|| count(problems, "problem"))?;
+    Some(format!("{problems} in settings files; see `qwen settings check`{same}"))
+}
+
+fn show(global: &Global, app: &App, args: &SettingsShowArgs) -> Exit {
     let roots: Vec<_> = [SourceId::SystemDefaults, SourceId::User, SourceId::Workspace, SourceId::System]
         .into_iter()
         .filter_map(|id| app.snapshot.get(id))
@@ -140,7 +151,12 @@ fn show(app: &App, args: &SettingsShowArgs) -> Exit {
     if args.json {
         output::print_json(&shown_json(&settings, args.key.as_deref(), origins));
     } else {
-        output::print(&render_shown(&settings, origins, app.paint(&io::stdout())));
+        // Whoever searches what a pipe brings wants the file on the line of its value.
+        let width = if io::stdout().is_terminal() { output::width() } else { usize::MAX };
+        output::print(&render_shown(&settings, origins, app.paint(&io::stdout()), width));
+        if let Some(pointer) = pointer(app.derived().diagnostics.len(), global) {
+            output::note(&pointer);
+        }
     }
     Exit::Ok
 }
@@ -186,6 +202,21 @@ mod tests {
         let diagnostics = found.iter().map(CheckedDiagnostic::new).collect();
         insta::assert_json_snapshot!(CheckDocument { diagnostics });
         insta::assert_snapshot!(render_check(&[], 1, Paint::Plain), @"1 source looked at: 0 errors, 0 warnings");
+    }
+
+    #[test]
+    fn problems_are_pointed_to_with_the_flags_that_show_them() {
+        let with = Global { mcp_config: vec!["x.json".to_owned()], ..Global::default() };
+        assert_eq!(pointer(0, &with), None);
+        assert_eq!(
+            pointer(1, &Global::default()).unwrap(),
+            "1 problem in settings files; see `qwen settings check`"
+        );
+        let said = pointer(2, &with).unwrap();
+        assert_eq!(
+            said,
+            "2 problems in settings files; see `qwen settings check` with the same --mcp-config"
+        );
     }
 
     #[test]

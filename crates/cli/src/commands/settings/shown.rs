@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use qwen_settings_schema::{KeyPath, Layer, SettingsSchema, SettingsScope};
 use serde_json::{Map, Value, json};
+use unicode_width::UnicodeWidthStr;
 
 use crate::{
     hide::hidden,
@@ -152,28 +153,35 @@ fn find<'a>(value: &'a Value, wanted: &str) -> Option<(Vec<String>, &'a Value)> 
     })
 }
 
-/// The settings for people, one line each.
-pub(super) fn render_shown(settings: &[ShownSetting], origin: Origins, paint: Paint) -> String {
+/// The settings for people: one line each, or where a line would be wider than this many columns, where each comes from
+/// on a line of its own.
+pub(super) fn render_shown(settings: &[ShownSetting], origin: Origins, paint: Paint, width: usize) -> String {
     if settings.is_empty() {
         return "no file sets anything\n".to_owned();
     }
-    let cells: Vec<Vec<Cell>> = settings
-        .iter()
-        .map(|shown| {
-            let mut cells = vec![
-                Cell::new(Tone::Strong, &shown.key.to_string()),
-                Cell::new(Tone::Normal, &shown.value.to_string()),
-            ];
-            if origin == Origins::Shown {
-                let line = shown.line.map(|line| format!(":{line}")).unwrap_or_default();
-                let place = shown.path.as_ref().map(|path| format!("{path}{line}")).unwrap_or_default();
-                cells.push(Cell::new(Tone::Quiet, shown.scope.as_str()));
-                cells.push(Cell::new(Tone::Quiet, &place));
-            }
-            cells
-        })
-        .collect();
-    columns(&cells, paint)
+    let value = |shown: &ShownSetting| {
+        vec![
+            Cell::new(Tone::Strong, &shown.key.to_string()),
+            Cell::new(Tone::Normal, &shown.value.to_string()),
+        ]
+    };
+    let from = |shown: &ShownSetting| {
+        let line = shown.line.map(|line| format!(":{line}")).unwrap_or_default();
+        let place = shown.path.as_ref().map(|path| format!("{path}{line}")).unwrap_or_default();
+        vec![Cell::new(Tone::Quiet, shown.scope.as_str()), Cell::new(Tone::Quiet, &place)]
+    };
+    let side_by_side = |shown| match origin {
+        Origins::Shown => [value(shown), from(shown)].concat(),
+        Origins::Left => value(shown),
+    };
+    let rows: Vec<Vec<Cell>> = settings.iter().map(side_by_side).collect();
+    let widest = columns(&rows, Paint::Plain).lines().map(UnicodeWidthStr::width).max().unwrap_or(0);
+    if widest <= width || origin == Origins::Left {
+        return columns(&rows, paint);
+    }
+    let values = columns(&settings.iter().map(value).collect::<Vec<_>>(), paint);
+    let origins = columns(&settings.iter().map(from).collect::<Vec<_>>(), paint);
+    values.lines().zip(origins.lines()).map(|(value, origin)| format!("{value}\n    {origin}\n")).collect()
 }
 
 #[cfg(test)]
@@ -208,11 +216,23 @@ mod tests {
 
     #[test]
     fn merged_values_are_shown_with_the_file_that_says_so_and_without_secrets() {
-        let text = render_shown(&shown(None), Origins::Shown, Paint::Plain);
+        let text = render_shown(&shown(None), Origins::Shown, Paint::Plain, usize::MAX);
         assert!(!text.contains("hunter2"), "{text}");
         insta::assert_snapshot!(text);
         insta::assert_json_snapshot!(shown_json(&shown(None), None, Origins::Left));
         insta::assert_json_snapshot!(shown_json(&shown(Some("mcp")), Some("mcp"), Origins::Shown));
+    }
+
+    #[test]
+    fn where_a_value_comes_from_stands_below_it_when_there_is_no_room_beside_it() {
+        let shown = shown(Some("mcp.excluded"));
+        let at = |origin, width| render_shown(&shown, origin, Paint::Plain, width);
+        let below = "mcp.excluded  [\"x\"]\n    user    /user.json:1\n\
+                     mcp.excluded  [\"y\"]\n    system  /system.json:1\n";
+        let beside = at(Origins::Shown, 80);
+        assert_eq!(beside.lines().count(), 2, "{beside}");
+        assert_eq!(at(Origins::Shown, 30).replace(":1", "").replace(".json", ".json:1"), below);
+        assert_eq!(at(Origins::Left, 10), "mcp.excluded  [\"x\"]\nmcp.excluded  [\"y\"]\n");
     }
 
     #[test]
