@@ -50,8 +50,9 @@ pub(super) enum NoList {
     Unanswered(Failure),
 }
 
-/// Reads all lists that are worth asking for, side by side. Tools are needed; a prompt or resource list that does not come
-/// in time is only a failed list.
+/// Reads all lists that are worth asking for, side by side. Tools are needed, and asked for first, so that a server which
+/// answers one request at a time answers that one before it is slow with another; later pages of its tools must wait for
+/// the others. A prompt or resource list that does not come in time is only a failed list.
 pub(super) async fn all(
     asker: &Asker,
     offers: Offers,
@@ -66,6 +67,7 @@ pub(super) async fn all(
         }
     };
     let (tools, prompts, resources) = tokio::try_join!(
+        biased;
         tools,
         prompts(asker, offers, deadline).map_err(NoList::Gone),
         resources(asker, offers, deadline).map_err(NoList::Gone),

@@ -127,6 +127,16 @@ async fn a_list_that_fails_is_not_an_empty_list_and_costs_no_other() {
 }
 
 #[tokio::test]
+async fn a_server_that_answers_one_request_at_a_time_is_live_with_its_tools_whatever_its_other_lists_do() {
+    let server = Server::scripted("prompts-block").within(LIMIT);
+    let opened = open(&server).await.unwrap();
+    assert_eq!(opened.tools(), ["echo", "list-1"]);
+    let late = |method| Listing::Failed(format!("no answer to {method} in time"));
+    assert_eq!(opened.lease.inventory.prompts, late("prompts/list"));
+    assert!(matches!(opened.lease.inventory.resources, Listing::Failed(_)));
+}
+
+#[tokio::test]
 async fn why_a_list_is_missing_is_told_in_one_line_without_secrets() {
     let telling = |mode| {
         let mut server = Server::scripted(mode);

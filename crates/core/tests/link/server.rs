@@ -76,6 +76,10 @@ impl Server {
             ),
             Some("tools/list") => self.tools(id),
             Some("prompts/list") if self.is("prompts-hang") => {}
+            // Reads nothing more until it has an answer, which never comes.
+            Some("prompts/list") if self.is("prompts-block") => loop {
+                std::thread::park();
+            },
             Some("prompts/list") => answer(id, json!({"prompts": [{"name": "p"}]})),
             Some("resources/list") if self.is("resources-fail") => error(id, -32000, "no disk"),
             Some("prompts/get") => answer(id, json!({"messages": []})),
