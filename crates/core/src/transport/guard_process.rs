@@ -82,10 +82,6 @@ impl LeftOver {
 
 /// The processes whose standard input is one of these pipes. A child holds our end of the guard's line until it has
 /// become the server, so that at the end of the line whatever was being started has its group and its input.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "/proc is no file of anybody's, and this process knows no other crate"
-)]
 fn readers_of<'a>(pipes: impl Iterator<Item = &'a u64>) -> Vec<Pid> {
     let inputs: HashSet<OsString> = pipes.map(|pipe| format!("pipe:[{pipe}]").into()).collect();
     if inputs.is_empty() {
