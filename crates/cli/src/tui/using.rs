@@ -164,17 +164,7 @@ impl Using {
     /// Why a prompt or a resource is not there. The list of tools is no help to whoever looks for one of these.
     fn none_such(&self, asked: &str, unavailable: &Unavailable) -> Problem {
         let problem = Problem::unavailable(self.background(), &self.derived, unavailable);
-        let next_step = match unavailable {
-            Unavailable::Unknown { nearest } if nearest.is_empty() => {
-                Some("open a server in /mcp to view what it offers".to_owned())
-            }
-            Unavailable::Unknown { .. }
-            | Unavailable::NotOffered { .. }
-            | Unavailable::Removed { .. }
-            | Unavailable::Refused { .. }
-            | Unavailable::Connecting { .. }
-            | Unavailable::Failed { .. } => problem.next_step,
-        };
+        let next_step = step_beside_tools(unavailable, problem.next_step.clone());
         Problem {
             message: format!("{} is not there: {}", visible(asked), problem.message),
             next_step,
@@ -189,6 +179,21 @@ impl Using {
             }
             UseError::Call(error) => Problem::of_call(&error, server),
         }
+    }
+}
+
+/// What to do about a prompt or a resource that is not there, given what is said of a tool.
+fn step_beside_tools(unavailable: &Unavailable, of_a_tool: Option<String>) -> Option<String> {
+    match unavailable {
+        Unavailable::Unknown { nearest } if nearest.is_empty() => {
+            Some("open a server in /mcp to view what it offers".to_owned())
+        }
+        Unavailable::Unknown { .. }
+        | Unavailable::NotOffered { .. }
+        | Unavailable::Removed { .. }
+        | Unavailable::Refused { .. }
+        | Unavailable::Connecting { .. }
+        | Unavailable::Failed { .. } => of_a_tool,
     }
 }
 
@@ -231,4 +236,19 @@ fn shown(tone: Tone, text: &str) -> Vec<Line> {
         ));
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_looks_for_a_prompt_or_a_resource_is_not_sent_to_the_tools() {
+        let step = |nearest: &[&str]| {
+            let nearest = nearest.iter().map(|&name| name.to_owned()).collect();
+            step_beside_tools(&Unavailable::Unknown { nearest }, Some("of a tool".to_owned())).unwrap()
+        };
+        assert_eq!(step(&[]), "open a server in /mcp to view what it offers");
+        assert_eq!(step(&["demo://clock/readme"]), "of a tool");
+    }
 }
