@@ -94,9 +94,10 @@ impl Peer {
         match method {
             "notifications/initialized" => self.at(Point::Ready),
             "notifications/cancelled" => {
-                let id = params.get("requestId").map(Value::to_string).unwrap_or_default();
-                if let Ok(mut running) = self.running.lock() {
-                    running.remove(&id);
+                let id = &params["requestId"];
+                // Said here: the call's own thread may come to it after the end of the input, which ends us all.
+                if self.stops(id) {
+                    self.server.log.write("call-cancelled", json!({ "id": id }));
                 }
             }
             _ => {}
@@ -215,7 +216,7 @@ impl Peer {
             while done < total {
                 let now = step.min(total - done);
                 if cancelled.recv_timeout(Duration::from_millis(now)) == Err(RecvTimeoutError::Disconnected) {
-                    return this.server.log.write("call-cancelled", json!({ "id": id }));
+                    return;
                 }
                 done += now;
                 if !token.is_null() {
@@ -225,9 +226,16 @@ impl Peer {
                     reply.line(&message.to_string());
                 }
             }
-            this.server.log.write("call-done", json!({ "id": id }));
-            answer_with(&id, Ok(text("slow but done")), &reply);
+            if this.stops(&id) {
+                this.server.log.write("call-done", json!({ "id": id }));
+                answer_with(&id, Ok(text("slow but done")), &reply);
+            }
         });
+    }
+
+    /// Takes a running call off the list; false when it is not on it any more. Its thread notices.
+    fn stops(&self, id: &Value) -> bool {
+        self.running.lock().is_ok_and(|mut running| running.remove(&id.to_string()).is_some())
     }
 }
 
