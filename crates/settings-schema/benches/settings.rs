@@ -22,7 +22,9 @@ fn document(count: usize, edited: Option<usize>) -> Value {
             (format!("server-{index:05}"), entry)
         })
         .collect();
-    json!({ "ui": { "theme": "dark" }, "mcp": { "excluded": ["other-*"] }, "mcpServers": servers })
+    let document = json!({ "ui": { "theme": "dark" }, "mcp": { "excluded": ["other-*"] }, "mcpServers": servers });
+    // It lies in memory as one that was read from a file.
+    document.to_string().parse().unwrap_or_default()
 }
 
 fn merge_three_files(c: &mut Criterion) {

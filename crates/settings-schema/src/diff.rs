@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use crate::{key::KeyPath, value::same_value};
+use crate::{
+    key::KeyPath,
+    value::{beside, same_value},
+};
 
 /// The keys at which `old` and `new` differ in meaning, each once, sorted. It recurses where either side is an object
 /// (an absent side counts as an empty one), so an object that appears or goes is told by its leaves; an empty object
@@ -24,36 +27,44 @@ pub fn changed_leaves(old: &Value, new: &Value) -> Vec<KeyPath> {
     found.into_iter().collect()
 }
 
+/// Compares each pair of values once: of two objects their members are looked at, never first the whole.
 fn walk<'a>(
     at: &mut Vec<&'a str>,
     old: Option<&'a Value>,
     new: Option<&'a Value>,
     found: &mut BTreeSet<KeyPath>,
 ) {
-    if let (Some(old), Some(new)) = (old, new)
-        && same_value(old, new)
-    {
-        return;
-    }
-    let (inner_old, inner_new) = (members(old), members(new));
-    let keys: BTreeSet<&'a str> =
-        inner_old.into_iter().chain(inner_new).flat_map(|map| map.keys().map(String::as_str)).collect();
-    if keys.is_empty() {
-        found.insert(KeyPath::new(at.iter().copied()));
-        return;
-    }
-    for key in keys {
-        let (old, new) = (inner_old.and_then(|map| map.get(key)), inner_new.and_then(|map| map.get(key)));
-        if old.is_some() || new.is_some() {
-            at.push(key);
-            walk(at, old, new, found);
-            at.pop();
+    let mut below = |key: &'a str, old: Option<&'a Value>, new: Option<&'a Value>| {
+        at.push(key);
+        walk(at, old, new, found);
+        at.pop();
+    };
+    match (members(old), members(new)) {
+        (Some(old), Some(new)) => {
+            let mut in_both = 0;
+            for (key, old, new) in beside(old, new) {
+                in_both += usize::from(new.is_some());
+                below(key, Some(old), new);
+            }
+            if in_both < new.len() {
+                for (key, new) in new.iter().filter(|(key, _)| !old.contains_key(*key)) {
+                    below(key, None, Some(new));
+                }
+            }
+        }
+        (Some(old), None) => old.iter().for_each(|(key, old)| below(key, Some(old), None)),
+        (None, Some(new)) => new.iter().for_each(|(key, new)| below(key, None, Some(new))),
+        (None, None) => {
+            if !old.zip(new).is_some_and(|(old, new)| same_value(old, new)) {
+                found.insert(KeyPath::new(at.iter().copied()));
+            }
         }
     }
 }
 
+/// The members of a side; an empty object is a leaf.
 fn members(side: Option<&Value>) -> Option<&Map<String, Value>> {
-    side.and_then(Value::as_object)
+    side.and_then(Value::as_object).filter(|members| !members.is_empty())
 }
 
 #[cfg(test)]

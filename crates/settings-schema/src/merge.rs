@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 use crate::{
     key::KeyPath,
     kind::{Fit, clamped, fits},
-    path::{Found, find, put, take},
-    restrict::mend_restricting,
+    path::{Found, find_member, put, take},
+    restrict::{ALLOWED, EXCLUDED, mend_restricting},
     scope::SettingsScope,
     table::{Kind, MergeRule, SETTINGS, Settable, setting},
 };
@@ -32,15 +32,14 @@ pub struct Layer<'a> {
 pub struct Merged {
     /// The merged document, without `mcp.allowed`: no single list says what several scopes admit.
     pub value: Map<String, Value>,
-    /// Each value at the depth at which it was taken whole, with its scope; sorted by key, then by scope. Keys that
-    /// collect over scopes (`mcp.allowed`, `mcp.excluded`) stand once for each scope.
-    pub leaves: Vec<Leaf>,
     /// The lists of `mcp.allowed` that count, from the lowest scope up. A server must match all; no list admits all.
     pub allowed: Vec<ScopedList>,
     /// The lists of `mcp.excluded`, from the lowest scope up.
     pub excluded: Vec<ScopedList>,
     /// The settings of this program, defaults filled in.
     pub options: Options,
+    /// Whose each value is, at the depth at which it was taken whole.
+    origins: BTreeMap<KeyPath, SettingsScope>,
 }
 
 /// One merged value and where it comes from.
@@ -88,18 +87,55 @@ pub fn merge(layers: &[Layer<'_>]) -> Merged {
     layers.sort_by_key(|layer| layer.scope);
     let mut merging = Merging::default();
     for layer in layers {
-        let document = counting(layer);
-        merging.absorb(&KeyPath::root(), &document, layer.scope);
+        merging.absorb(&KeyPath::root(), counting(layer), layer.scope);
     }
     merging.finish()
 }
 
 impl Merged {
+    /// Each value at the depth at which it was taken whole, with its scope; sorted by key, then by scope. Keys that
+    /// collect over scopes (`mcp.allowed`, `mcp.excluded`) stand once for each scope.
+    #[must_use]
+    pub fn leaves(&self) -> Vec<Leaf> {
+        let taken_whole =
+            self.origins.iter().filter_map(|(key, &scope)| match find_member(&self.value, &segments(key)) {
+                Found::Value(value) => Some(Leaf { key: key.clone(), value: value.clone(), scope }),
+                Found::Absent | Found::Blocked => None,
+            });
+        let collected = self.collected().into_iter().flat_map(|(key, lists)| {
+            lists.iter().map(move |list| Leaf {
+                key: KeyPath::new(key.iter().copied()),
+                value: Value::from(list.patterns.clone()),
+                scope: list.scope,
+            })
+        });
+        let mut leaves: Vec<Leaf> = taken_whole.chain(collected).collect();
+        leaves.sort_by(|a, b| (&a.key, a.scope).cmp(&(&b.key, b.scope)));
+        leaves
+    }
+
     /// The scope whose value stands at `key`, or, below a value that was taken whole, that of the whole. The
     /// highest of them for a key that collects over scopes; `None` where nothing stands, or a node of several values.
     #[must_use]
     pub fn origin(&self, key: &KeyPath) -> Option<SettingsScope> {
-        self.leaves.iter().rfind(|leaf| key.starts_with(&leaf.key)).map(|leaf| leaf.scope)
+        let collects =
+            self.collected().into_iter().find(|(collecting, _)| segments(key).starts_with(collecting));
+        if let Some((_, lists)) = collects {
+            return lists.iter().map(|list| list.scope).max();
+        }
+        let mut at = Some(key.clone());
+        while let Some(key) = at {
+            if let Some(scope) = self.origins.get(&key) {
+                return Some(*scope);
+            }
+            at = key.parent();
+        }
+        None
+    }
+
+    /// The lists of the keys that collect over scopes.
+    fn collected(&self) -> [(&'static [&'static str], &[ScopedList]); 2] {
+        [(ALLOWED, &self.allowed), (EXCLUDED, &self.excluded)]
     }
 }
 
@@ -113,18 +149,11 @@ fn counting(layer: Layer<'_>) -> Map<String, Value> {
             take(&mut members, row.key);
             continue;
         }
-        let root = Value::Object(members);
-        let found = find(&root, row.key);
-        let right = match found {
-            Found::Absent | Found::Blocked => None,
-            Found::Value(value) => Some(right_part(row.kind, value)),
-        };
-        let Value::Object(back) = root else { return Map::new() };
-        members = back;
-        match right {
-            None | Some(Right::AsWritten) => {}
-            Some(Right::Other(value)) => put(&mut members, row.key, value),
-            Some(Right::Nothing) => take(&mut members, row.key),
+        let Found::Value(value) = find_member(&members, row.key) else { continue };
+        match right_part(row.kind, value) {
+            Right::AsWritten => {}
+            Right::Other(value) => put(&mut members, row.key, value),
+            Right::Nothing => take(&mut members, row.key),
         }
     }
     members
@@ -161,16 +190,16 @@ struct Merging {
 
 impl Merging {
     /// Takes a higher layer's members at `at` over what there is.
-    fn absorb(&mut self, at: &KeyPath, members: &Map<String, Value>, scope: SettingsScope) {
+    fn absorb(&mut self, at: &KeyPath, members: Map<String, Value>, scope: SettingsScope) {
         for (name, value) in members {
-            let key = at.child(name);
+            let key = at.child(&name);
             let rule = setting(&key).map_or(MergeRule::Deep, |row| row.merge);
             match (rule, value) {
                 (MergeRule::EveryScopeMustAdmit, Value::Array(items)) => {
-                    self.allowed.push(ScopedList { scope, patterns: texts(items) });
+                    self.allowed.push(ScopedList { scope, patterns: texts(&items) });
                 }
                 (MergeRule::Union, Value::Array(items)) => {
-                    self.excluded.push(ScopedList { scope, patterns: texts(items) });
+                    self.excluded.push(ScopedList { scope, patterns: texts(&items) });
                 }
                 (MergeRule::Deep, Value::Object(below)) if !below.is_empty() => {
                     self.open_node(&key);
@@ -179,13 +208,13 @@ impl Merging {
                 (MergeRule::ByName, Value::Object(below)) if !below.is_empty() => {
                     self.open_node(&key);
                     for (name, value) in below {
-                        self.set(&key.child(name), value.clone(), scope);
+                        self.set(key.child(&name), value, scope);
                     }
                 }
-                (MergeRule::Deep | MergeRule::ByName, Value::Object(_)) => {
+                (MergeRule::Deep | MergeRule::ByName, value @ Value::Object(_)) => {
                     // An empty object adds nothing to what lower scopes say, but is a value where they say nothing.
-                    if self.origins.keys().all(|known| !known.starts_with(&key)) {
-                        self.set(&key, value.clone(), scope);
+                    if self.below(&key).next().is_none() {
+                        self.set(key, value, scope);
                     }
                 }
                 (
@@ -194,10 +223,16 @@ impl Merging {
                     | MergeRule::HighestWins
                     | MergeRule::Union
                     | MergeRule::EveryScopeMustAdmit,
-                    _,
-                ) => self.set(&key, value.clone(), scope),
+                    value,
+                ) => self.set(key, value, scope),
             }
         }
+    }
+
+    /// The keys at `key` or below it at which values were taken whole.
+    fn below<'a>(&'a self, key: &'a KeyPath) -> impl Iterator<Item = &'a KeyPath> {
+        let from_there = self.origins.range(key..).map(|(known, _)| known);
+        from_there.take_while(move |known| known.starts_with(key))
     }
 
     /// Makes room for members of an object: a value that was taken whole there, or an empty object, gives way.
@@ -207,19 +242,13 @@ impl Merging {
         }
     }
 
-    fn set(&mut self, key: &KeyPath, value: Value, scope: SettingsScope) {
-        let below: Vec<KeyPath> = self
-            .origins
-            .range(key.clone()..)
-            .map(|(known, _)| known)
-            .take_while(|known| known.starts_with(key))
-            .cloned()
-            .collect();
-        for gone in below {
+    fn set(&mut self, key: KeyPath, value: Value, scope: SettingsScope) {
+        let gone: Vec<KeyPath> = self.below(&key).cloned().collect();
+        for gone in gone {
             self.origins.remove(&gone);
         }
-        put(&mut self.value, &segments(key), value);
-        self.origins.insert(key.clone(), scope);
+        put(&mut self.value, &segments(&key), value);
+        self.origins.insert(key, scope);
     }
 
     fn finish(mut self) -> Merged {
@@ -227,23 +256,6 @@ impl Merging {
         if self.allowed.iter().any(|list| stricter.contains(&list.scope)) {
             self.allowed.retain(|list| list.scope != SettingsScope::SystemDefaults);
         }
-        let root = Value::Object(self.value.clone());
-        let mut leaves: Vec<Leaf> = self
-            .origins
-            .iter()
-            .filter_map(|(key, &scope)| match find(&root, &segments(key)) {
-                Found::Value(value) => Some(Leaf { key: key.clone(), value: value.clone(), scope }),
-                Found::Absent | Found::Blocked => None,
-            })
-            .collect();
-        for (name, lists) in [("allowed", &self.allowed), ("excluded", &self.excluded)] {
-            leaves.extend(lists.iter().map(|list| Leaf {
-                key: KeyPath::new(["mcp", name]),
-                value: Value::from(list.patterns.clone()),
-                scope: list.scope,
-            }));
-        }
-        leaves.sort_by(|a, b| (&a.key, a.scope).cmp(&(&b.key, b.scope)));
         if !self.excluded.is_empty() {
             let mut union: Vec<&String> = Vec::new();
             for pattern in self.excluded.iter().flat_map(|list| &list.patterns) {
@@ -251,14 +263,11 @@ impl Merging {
                     union.push(pattern);
                 }
             }
-            put(
-                &mut self.value,
-                &["mcp", "excluded"],
-                Value::from(union.into_iter().cloned().collect::<Vec<_>>()),
-            );
+            put(&mut self.value, EXCLUDED, Value::from(union.into_iter().cloned().collect::<Vec<_>>()));
         }
-        let options = Options::of(&Value::Object(self.value.clone()));
-        Merged { value: self.value, leaves, allowed: self.allowed, excluded: self.excluded, options }
+        let options = Options::of(&self.value);
+        let Self { value, origins, allowed, excluded } = self;
+        Merged { value, allowed, excluded, options, origins }
     }
 }
 

@@ -15,15 +15,19 @@ pub(crate) enum Found<'a> {
 
 /// Looks from the root down.
 pub(crate) fn find<'a>(root: &'a Value, path: &[&str]) -> Found<'a> {
-    let mut at = root;
-    for segment in path {
-        let Value::Object(members) = at else { return Found::Blocked };
-        match members.get(*segment) {
-            Some(below) => at = below,
-            None => return Found::Absent,
+    match (root, path) {
+        (root, []) => Found::Value(root),
+        (Value::Object(members), path) => find_member(members, path),
+        (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_), _) => {
+            Found::Blocked
         }
     }
-    Found::Value(at)
+}
+
+/// Looks from an object down; nothing stands at the empty path.
+pub(crate) fn find_member<'a>(members: &'a Map<String, Value>, path: &[&str]) -> Found<'a> {
+    let Some((name, below)) = path.split_first() else { return Found::Absent };
+    members.get(*name).map_or(Found::Absent, |value| find(value, below))
 }
 
 /// Puts `value` at a path; whatever is no object above it gives way to one.

@@ -42,8 +42,8 @@ pub struct Restricting {
     pub folder_trust: Setting<FolderTrust>,
 }
 
-const ALLOWED: &[&str] = &["mcp", "allowed"];
-const EXCLUDED: &[&str] = &["mcp", "excluded"];
+pub(crate) const ALLOWED: &[&str] = &["mcp", "allowed"];
+pub(crate) const EXCLUDED: &[&str] = &["mcp", "excluded"];
 pub(crate) const FOLDER_TRUST: &[&str] = &["security", "folderTrust", "enabled"];
 
 /// The keys that restrict.

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use serde_json::{Number, Value};
+use serde_json::{Map, Number, Value};
 
 /// The largest magnitude up to which every whole number is exact in every JSON reader: 2^53.
 pub(crate) const EXACT: i128 = 1 << 53;
@@ -25,7 +25,7 @@ pub fn same_value(a: &Value, b: &Value) -> bool {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_value(a, b))
         }
         (Value::Object(a), Value::Object(b)) => {
-            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| same_value(a, b)))
+            a.len() == b.len() && beside(a, b).all(|(_, a, b)| b.is_some_and(|b| same_value(a, b)))
         }
         (Value::Null, Value::Null) => true,
         (Value::Bool(a), Value::Bool(b)) => a == b,
@@ -40,6 +40,19 @@ pub fn same_value(a: &Value, b: &Value) -> bool {
             _,
         ) => false,
     }
+}
+
+/// Each member of `a` with the one of `b` that has its key. Where both are in the same order, as after most edits, no key
+/// is looked up.
+pub(crate) fn beside<'a>(
+    a: &'a Map<String, Value>,
+    b: &'a Map<String, Value>,
+) -> impl Iterator<Item = (&'a str, &'a Value, Option<&'a Value>)> {
+    let mut next_of_b = b.iter().peekable();
+    a.iter().map(move |(key, of_a)| {
+        let of_b = next_of_b.next_if(|(next, _)| *next == key).map(|(_, value)| value);
+        (key.as_str(), of_a, of_b.or_else(|| b.get(key)))
+    })
 }
 
 /// The value of a number that is whole, however it was written: `1`, `1.0` and `1e0` are one.

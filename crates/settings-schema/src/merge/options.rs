@@ -1,11 +1,11 @@
 //! Which of the merged values are this program's own? Owns their typed form and defaults; merges nothing.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::{
     key::KeyPath,
     kind::clamped,
-    path::{Found, find},
+    path::{Found, find_member},
     restrict::{FOLDER_TRUST, FolderTrust},
     table::{Kind, setting},
 };
@@ -45,14 +45,14 @@ pub enum WatchMode {
 
 impl Options {
     /// What a merged document says, defaults filled in.
-    pub(super) fn of(root: &Value) -> Self {
+    pub(super) fn of(root: &Map<String, Value>) -> Self {
         Self {
             auto_reload: match boolean(root, &["mcp", "autoReload"]) {
                 true => AutoReload::On,
                 false => AutoReload::Off,
             },
             reload_debounce_ms: integer(root, &["mcp", "reloadDebounceMs"]),
-            watch: match find(root, &["mcp", "watch"]) {
+            watch: match find_member(root, &["mcp", "watch"]) {
                 Found::Value(Value::String(word)) if word == "poll" => WatchMode::Poll,
                 Found::Value(_) | Found::Absent | Found::Blocked => WatchMode::Auto,
             },
@@ -65,19 +65,20 @@ impl Options {
     }
 }
 
-fn boolean(root: &Value, key: &[&str]) -> bool {
-    match (find(root, key), setting(&KeyPath::new(key.iter().copied())).map(|row| row.kind)) {
+fn boolean(root: &Map<String, Value>, key: &[&str]) -> bool {
+    match (find_member(root, key), setting(&KeyPath::new(key.iter().copied())).map(|row| row.kind)) {
         (Found::Value(Value::Bool(value)), _) => *value,
         (_, Some(Kind::Boolean { default })) => default.unwrap_or(false),
         (_, _) => false,
     }
 }
 
-fn integer(root: &Value, key: &[&str]) -> u64 {
-    let value = match (find(root, key), setting(&KeyPath::new(key.iter().copied())).map(|row| row.kind)) {
-        (Found::Value(value), Some(Kind::Integer(range))) => clamped(range, value).or(range.default),
-        (_, Some(Kind::Integer(range))) => range.default,
-        (_, _) => None,
-    };
+fn integer(root: &Map<String, Value>, key: &[&str]) -> u64 {
+    let value =
+        match (find_member(root, key), setting(&KeyPath::new(key.iter().copied())).map(|row| row.kind)) {
+            (Found::Value(value), Some(Kind::Integer(range))) => clamped(range, value).or(range.default),
+            (_, Some(Kind::Integer(range))) => range.default,
+            (_, _) => None,
+        };
     value.and_then(|value| u64::try_from(value).ok()).unwrap_or(0)
 }

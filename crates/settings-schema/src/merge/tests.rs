@@ -50,8 +50,9 @@ fn the_higher_scope_wins_key_by_key_in_whatever_order_the_layers_come() {
 fn a_value_that_became_a_node_in_a_higher_scope_leaves_nothing_behind() {
     for lower in [json!(5), json!({}), json!([1])] {
         let merged = merged(&[(User, json!({"own": lower})), (System, json!({"own": {"x": 1}}))]);
+        let leaves = merged.leaves();
         assert_eq!(Value::Object(merged.value), json!({"own": {"x": 1}}));
-        assert_eq!(merged.leaves, [Leaf { key: key(&["own", "x"]), value: json!(1), scope: System }]);
+        assert_eq!(leaves, [Leaf { key: key(&["own", "x"]), value: json!(1), scope: System }]);
     }
 }
 
@@ -96,7 +97,7 @@ fn each_scope_keeps_its_allow_list_and_the_defaults_yield_to_user_and_system() {
         assert_eq!(lists(&merged.allowed), expected);
         assert!(merged.value.get("mcp").is_none_or(|mcp| mcp.get("allowed").is_none()));
         assert_eq!(
-            merged.leaves.iter().map(|leaf| (leaf.key.clone(), leaf.scope)).collect::<Vec<_>>(),
+            merged.leaves().iter().map(|leaf| (leaf.key.clone(), leaf.scope)).collect::<Vec<_>>(),
             expected.iter().map(|(scope, _)| (key(&["mcp", "allowed"]), *scope)).collect::<Vec<_>>()
         );
     }
@@ -225,8 +226,8 @@ proptest! {
     ) {
         let merged = merged(&[(User, user), (System, system)]);
         let root = Value::Object(merged.value.clone());
-        for leaf in merged.leaves.iter().filter(|leaf| leaf.key.segments()[0] != "mcp") {
-            match find(&root, &segments(&leaf.key)) {
+        for leaf in merged.leaves().iter().filter(|leaf| leaf.key.segments()[0] != "mcp") {
+            match crate::path::find(&root, &segments(&leaf.key)) {
                 Found::Value(value) => prop_assert_eq!(value, &leaf.value),
                 Found::Absent | Found::Blocked => prop_assert!(false, "{} stands nowhere", leaf.key),
             }

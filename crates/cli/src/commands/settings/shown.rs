@@ -32,7 +32,7 @@ pub(super) fn shown_settings(
         .iter()
         .filter_map(|file| Some(Layer { scope: settings_scope(file.id)?, root: &file.root }))
         .collect();
-    let leaves = schema.merge(&layers).leaves.into_iter();
+    let leaves = schema.merge(&layers).leaves().into_iter();
     leaves
         .filter_map(|leaf| {
             let (key, value) = narrowed(leaf.key, leaf.value, key)?;
