@@ -23,19 +23,21 @@ fn spec(index: usize, edit: &str) -> Arc<ServerSpec> {
     Arc::new(ServerSpec::new(Scope::User, Wire::Stdio(child), View::default()))
 }
 
-/// As a reload derives it: every entry is a new value, equal to the old one where nothing was edited.
-fn desired(count: usize, edited: Option<usize>) -> Desired {
-    let servers = (0..count)
-        .map(|index| {
-            let edit = if edited == Some(index) { "--edited" } else { "" };
-            (name(index), Entry::Valid(spec(index, edit)))
-        })
-        .collect();
+fn desired(count: usize) -> Desired {
+    let servers = (0..count).map(|index| (name(index), Entry::Valid(spec(index, "")))).collect();
     let mut desired = Desired { servers, ..Desired::default() };
     desired.gating.excluded = Pattern::new("other-*").into_iter().collect();
     let patterns = Pattern::new("server-*").into_iter().collect();
     desired.gating.allowed = AllowList::Every(vec![AllowedNames { scope: Scope::User, patterns }]);
     desired
+}
+
+/// As a reload derives it: the edited entry is a new value, the others are the ones of before.
+fn with_one_edit(old: &Desired) -> Desired {
+    let mut new = old.clone();
+    let edited = old.servers.len() / 2;
+    new.servers.insert(name(edited), Entry::Valid(spec(edited, "--edited")));
+    new
 }
 
 fn live(desired: &Desired) -> LiveView<'_> {
@@ -49,7 +51,7 @@ fn live(desired: &Desired) -> LiveView<'_> {
 fn admission(c: &mut Criterion) {
     let mut group = c.benchmark_group("admission");
     for count in SIZES {
-        let desired = desired(count, None);
+        let desired = desired(count);
         group.bench_function(BenchmarkId::from_parameter(count), |b| {
             b.iter(|| admit(black_box(&desired), &LaunchBound::Unbounded));
         });
@@ -59,8 +61,8 @@ fn admission(c: &mut Criterion) {
 fn plan_of_one_change(c: &mut Criterion) {
     let mut group = c.benchmark_group("plan");
     for count in SIZES {
-        let (old, new) = (desired(count, None), desired(count, Some(count / 2)));
-        let live = live(&old);
+        let old = desired(count);
+        let (new, live) = (with_one_edit(&old), live(&old));
         // An old entry has its fingerprint from the plan that opened it.
         for spec in live.values() {
             black_box(spec.fingerprint());
@@ -69,7 +71,8 @@ fn plan_of_one_change(c: &mut Criterion) {
             b.iter_batched(
                 || admit(&new, &LaunchBound::Unbounded),
                 |verdicts| plan(verdicts, black_box(&live)),
-                BatchSize::LargeInput,
+                // As a reload does it: verdicts are planned with as soon as they are given.
+                BatchSize::PerIteration,
             );
         });
     }

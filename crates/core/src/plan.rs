@@ -2,13 +2,16 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use indexmap::IndexMap;
+
 use crate::{
     admission::{Admitted, Refusal, Verdicts},
     domain::{ServerName, ServerSpec},
 };
 
-/// What is live by name: the entry that each slot stands for, whether it is open, opening or failed.
-pub type LiveView<'a> = BTreeMap<&'a ServerName, &'a Arc<ServerSpec>>;
+/// What is live by name: the entry that each slot stands for, whether it is open, opening or failed. Its order is that in
+/// which entries that left are closed.
+pub type LiveView<'a> = IndexMap<&'a ServerName, &'a Arc<ServerSpec>>;
 
 /// One step. Closes come before everything else, so that there is one way to tear down.
 #[derive(Debug)]
@@ -46,15 +49,14 @@ pub enum CloseCause {
 /// Also returns every refusal, since the verdicts are spent.
 #[must_use]
 pub fn plan(verdicts: Verdicts, live: &LiveView<'_>) -> (Vec<Action>, BTreeMap<ServerName, Refusal>) {
-    let mut closes: Vec<Action> = live
-        .keys()
-        .filter(|name| !verdicts.contains_key(**name))
-        .map(|name| Action::Close { name: (*name).clone(), why: CloseCause::Left })
-        .collect();
-    let mut rest = Vec::new();
+    let mut left = vec![true; live.len()];
+    let (mut closes, mut rest) = (Vec::new(), Vec::new());
     let mut refusals = BTreeMap::new();
     for (name, verdict) in verdicts {
-        let current = live.get(&name).copied();
+        let current = live.get_full(&name).map(|(at, _, spec)| {
+            left[at] = false;
+            *spec
+        });
         match verdict {
             Err(refusal) => {
                 if current.is_some() {
@@ -77,8 +79,16 @@ pub fn plan(verdicts: Verdicts, live: &LiveView<'_>) -> (Vec<Action>, BTreeMap<S
             },
         }
     }
-    closes.append(&mut rest);
-    (closes, refusals)
+    let mut actions: Vec<Action> = live
+        .keys()
+        .zip(left)
+        .filter_map(|(name, left)| {
+            left.then(|| Action::Close { name: (*name).clone(), why: CloseCause::Left })
+        })
+        .collect();
+    actions.append(&mut closes);
+    actions.append(&mut rest);
+    (actions, refusals)
 }
 
 #[cfg(test)]
