@@ -1,6 +1,7 @@
 //! When does what the files say change? One task reads them again whenever they may have, and publishes what is to be
 //! believed. It must not know what any of it means.
 
+mod alarm;
 mod arm;
 mod batch;
 mod belief;

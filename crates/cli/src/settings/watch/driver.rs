@@ -10,6 +10,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    alarm::Alarm,
     batch::{self, Batch},
     belief::{Doubts, Verdict},
     seen::{Seen, Watching},
@@ -76,11 +77,12 @@ impl<D: Disk> Driver<D> {
 
     /// Runs until it is stopped, or until a look could not be ended.
     pub(super) async fn run(mut self) {
+        let mut alarm = Alarm::new();
         loop {
             let due = self.batch.due().into_iter().chain(self.poll_at).min();
             let timer = async {
                 match due {
-                    Some(due) => tokio::time::sleep_until(self.started + due).await,
+                    Some(due) => alarm.reached(self.started + due).await,
                     None => std::future::pending().await,
                 }
             };
