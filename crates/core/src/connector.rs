@@ -147,7 +147,7 @@ impl CallLimits {
 /// One progress notice of a running call.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Progress {
-    /// Grows with each notice.
+    /// Grows with each notice, and begins anew where the server asked something in between.
     pub progress: f64,
     /// The end, where the server knows it.
     pub total: Option<f64>,
@@ -155,7 +155,8 @@ pub struct Progress {
     pub message: Option<String>,
 }
 
-/// Uses a connection. Never sends a request twice.
+/// Uses a connection. Never sends a request twice: a server that asks something back before it answers has given the
+/// request up, and what follows is a new one with the answers, up to ten in all.
 pub trait Caller: Send + Sync + 'static {
     /// `tools/call` with the server's own tool name; the result is the server's, `isError` included.
     fn call_tool(
@@ -190,6 +191,10 @@ pub enum CallError {
     /// connection may be as good as before.
     #[error("the call was not answered: {0}")]
     Unanswered(String),
+    /// The server wanted to know something first, in place of an answer, and did not get it: it is nothing that it may ask,
+    /// it does not stop asking, or nobody answered in time. It has nothing left to do.
+    #[error("the server asked back instead of answering: {0}")]
+    AskedBack(String),
     /// The whole time was used up; the server was told.
     #[error("no answer within {0:?}; the server was told to stop")]
     TimedOut(Duration),

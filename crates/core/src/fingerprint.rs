@@ -120,6 +120,7 @@ impl Form {
         self.tag(match negotiation {
             VersionNegotiation::Auto => b'a',
             VersionNegotiation::Legacy => b'l',
+            VersionNegotiation::Modern => b'm',
         })
     }
 

@@ -3,6 +3,7 @@
 
 mod answers;
 mod call;
+mod calls;
 mod conversation;
 mod direct;
 mod ground;
@@ -12,8 +13,10 @@ mod listing;
 mod live;
 mod peer;
 mod permits;
+mod phase;
 mod process;
 mod remote;
+mod rounds;
 mod subscribe;
 mod tap;
 mod vitals;

@@ -143,6 +143,7 @@ impl Problem {
             CallError::Interrupted => ("interrupted", ExitOf::Failed),
             CallError::Lost(_) => ("lost", ExitOf::Failed),
             CallError::Unanswered(_) => ("unanswered", ExitOf::Failed),
+            CallError::AskedBack(_) => ("asked_back", ExitOf::Failed),
             CallError::TimedOut(_) | CallError::Idle(_) => ("timed_out", ExitOf::Failed),
             CallError::Cancelled => ("cancelled", ExitOf::Interrupted),
             CallError::CancelledByServer(_) => ("cancelled_by_server", ExitOf::Failed),
@@ -156,6 +157,7 @@ impl Problem {
             CallError::Interrupted
             | CallError::TimedOut(_)
             | CallError::Idle(_)
+            | CallError::AskedBack(_)
             | CallError::Cancelled
             | CallError::CancelledByServer(_)
             | CallError::Protocol { .. } => None,

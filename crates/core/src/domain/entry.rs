@@ -219,6 +219,8 @@ pub enum VersionNegotiation {
     Auto,
     /// `initialize` only.
     Legacy,
+    /// `server/discover` only, for programs that know their server. No settings file says it.
+    Modern,
 }
 
 /// Whether a connection may serve several sessions.

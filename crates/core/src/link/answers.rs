@@ -1,13 +1,15 @@
-//! What do servers get to hear when they ask us? Owns what we offer them and the answers to it; shows nothing itself.
+//! What do servers get to hear when they ask us? Owns what we offer them and the answers to it, whether a server asks by
+//! a request of its own or in place of an answer; shows nothing itself.
 
 use std::sync::Arc;
 
+use futures::future::join_all;
 use rmcp::{
     ErrorData, RoleClient, Service,
     model::{ClientConfig, ClientResult, CustomResult, ErrorCode, ServerNotification, ServerRequest},
     service::{NotificationContext, RequestContext},
 };
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -16,7 +18,7 @@ use crate::{
     said::Said,
 };
 
-/// Answers what servers ask of us: pings always, roots and questions where offered. Everything else is refused.
+/// Answers what servers ask of us: roots and questions where offered, and nothing else.
 #[derive(Clone, Debug)]
 pub(super) struct Answers {
     server: ServerName,
@@ -66,15 +68,23 @@ impl Answers {
         self.over.clone()
     }
 
-    fn roots(&self) -> Option<Value> {
-        self.root.as_ref().map(|root| json!({ "roots": [{ "uri": root }] }))
+    /// What a request of the server comes to; `None` where that was not offered.
+    pub(super) fn offered(&self, method: &str, params: Value) -> Option<Offered> {
+        match method {
+            "roots/list" => {
+                self.root.as_ref().map(|root| Offered::Known(json!({ "roots": [{ "uri": root }] })))
+            }
+            "elicitation/create" => {
+                self.questions.as_ref().map(|questions| self.question(questions, &params))
+            }
+            _ => None,
+        }
     }
 
-    async fn elicit(&self, params: Value, taken_back: &CancellationToken) -> Option<Value> {
-        let questions = self.questions.as_ref()?;
+    fn question(&self, questions: &Arc<dyn Questions>, params: &Value) -> Offered {
         if params.get("mode").and_then(Value::as_str).is_some_and(|mode| mode != "form") {
             tracing::info!(server = %self.server, "declined a question that is no form, which was not offered");
-            return Some(json!({ "action": "decline" }));
+            return Offered::Known(json!({ "action": "decline" }));
         }
         let message = params.get("message").and_then(Value::as_str).unwrap_or_default();
         let schema = params.get("requestedSchema").cloned();
@@ -83,6 +93,15 @@ impl Answers {
             message: self.said.masked(message),
             schema: schema.unwrap_or_else(|| json!({ "type": "object", "properties": {} })),
         };
+        Offered::Question { questions: Arc::clone(questions), question }
+    }
+
+    /// Answers. Whoever stops waiting lets the question go.
+    async fn answer(&self, offered: Offered, taken_back: &CancellationToken) -> Value {
+        let (questions, question) = match offered {
+            Offered::Known(answer) => return answer,
+            Offered::Question { questions, question } => (questions, question),
+        };
         let asked = questions.ask(question);
         let reply = tokio::select! {
             biased;
@@ -90,12 +109,32 @@ impl Answers {
             () = taken_back.cancelled() => QuestionReply::Cancel,
             reply = asked => reply,
         };
-        Some(match reply {
+        match reply {
             QuestionReply::Accept(content) => json!({ "action": "accept", "content": content }),
             QuestionReply::Decline => json!({ "action": "decline" }),
             QuestionReply::Cancel => json!({ "action": "cancel" }),
-        })
+        }
     }
+
+    /// Answers everything that stands in a result, at the same time, by the server's names for it.
+    pub(super) async fn responses(&self, asked: Vec<(String, Offered)>) -> Map<String, Value> {
+        // No server can take back what it has forgotten.
+        let never = CancellationToken::new();
+        let answers = asked.into_iter().map(|(key, offered)| {
+            let never = &never;
+            async move { (key, self.answer(offered, never).await) }
+        });
+        join_all(answers).await.into_iter().collect()
+    }
+}
+
+/// What a request of a server comes to that may be answered.
+#[derive(Debug)]
+pub(super) enum Offered {
+    /// Without asking anybody.
+    Known(Value),
+    /// The person answers.
+    Question { questions: Arc<dyn Questions>, question: ServerQuestion },
 }
 
 impl Service<RoleClient> for Answers {
@@ -111,15 +150,15 @@ impl Service<RoleClient> for Answers {
         } else {
             Default::default()
         };
-        let result = match method.as_str() {
-            "ping" => Some(json!({})),
-            "roots/list" => self.roots(),
-            "elicitation/create" => self.elicit(params.unwrap_or_default(), &context.ct).await,
-            _ => None,
+        let offered = match method.as_str() {
+            "ping" => Some(Offered::Known(json!({}))),
+            method => self.offered(method, params.unwrap_or_default()),
         };
-        result.map(|result| ClientResult::CustomResult(CustomResult::new(result))).ok_or_else(|| {
-            ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "this client does not offer that", None)
-        })
+        let Some(offered) = offered else {
+            let text = "this client does not offer that";
+            return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, text, None));
+        };
+        Ok(ClientResult::CustomResult(CustomResult::new(self.answer(offered, &context.ct).await)))
     }
 
     async fn handle_notification(

@@ -1,123 +1,78 @@
-//! How does one call run from its first byte to its answer? Owns the limits of a call and the count of running ones;
-//! never sends a request twice, and never decides when a connection ends.
+//! How does one call run from its first byte to its answer? Owns its limits and its rounds; never sends a request twice,
+//! and never decides when a connection ends.
+//!
+//! A server of the newer era may ask back instead of answering. With that it has given the request up, by its own word, and
+//! what it gets then is another request with another id, never the same one again. All of them together are the call.
 
 use std::{sync::Arc, time::Duration};
 
-use futures::{FutureExt, future::BoxFuture};
 use serde_json::{Map, Value};
 use tokio::{
-    sync::{mpsc, watch},
-    time::{Instant, sleep_until, timeout},
+    sync::mpsc,
+    time::{Instant, sleep, sleep_until, timeout},
 };
 
 use super::{
-    peer::{AskError, Asker, Question},
+    answers::{Answers, Offered},
+    calls::{Calls, Running},
+    peer::{AskError, Question},
+    phase::ended,
+    rounds::{self, Answer, AsksBack, InputRequest, ROUNDS, Unreadable},
     tap::{CANCELLED, Notice, NoticeTo},
     vitals::REASON,
 };
 use crate::{
-    connector::{CallError, CallLimits, Caller},
+    connector::{CallError, CallLimits},
     said,
 };
 
 /// A limit that cannot be added to a clock is none.
 const FOREVER: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
 
-/// Whether a connection takes calls.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Phase {
-    Live,
-    /// Running calls go on, new ones are refused.
-    Draining,
-    /// Ended on purpose.
-    Interrupted,
-    /// Broke, with the reason.
-    Lost(String),
+/// A call under way.
+pub(super) struct Call {
+    calls: Arc<Calls>,
+    method: &'static str,
+    limits: CallLimits,
+    /// When the whole call is over.
+    end: Instant,
+    running: Arc<Running>,
 }
 
-impl Phase {
-    fn end(&self) -> Option<CallError> {
-        match self {
-            Self::Live | Self::Draining => None,
-            Self::Interrupted => Some(CallError::Interrupted),
-            Self::Lost(why) => Some(CallError::Lost(why.clone())),
-        }
-    }
-
-    fn refusal(&self) -> Option<CallError> {
-        match self {
-            Self::Draining => Some(CallError::Interrupted),
-            Self::Live | Self::Interrupted | Self::Lost(_) => self.end(),
-        }
-    }
-}
-
-/// The callers' end of a connection. It outlives the connection and answers with an error then.
-#[derive(Debug)]
-pub(super) struct Calls {
-    asker: Asker,
-    phase: watch::Sender<Phase>,
-    running: watch::Sender<usize>,
-}
-
-/// One running call in the count.
-struct Running(Arc<Calls>);
-
-impl Calls {
-    pub(super) fn new(asker: Asker) -> Self {
-        let (phase, _) = watch::channel(Phase::Live);
-        let (running, _) = watch::channel(0);
-        Self { asker, phase, running }
-    }
-
-    pub(super) fn running(&self) -> usize {
-        *self.running.borrow()
-    }
-
-    /// Resolves when no call is running and none is being called off.
-    pub(super) async fn quiet(&self) {
-        // The sender is ours, so waiting cannot fail.
-        self.running.subscribe().wait_for(|running| *running == 0).await.ok();
-    }
-
-    pub(super) fn phase(&self) -> watch::Receiver<Phase> {
-        self.phase.subscribe()
-    }
-
-    /// Moves on, and never back: an end that was told stays.
-    pub(super) fn enter(&self, next: Phase) {
-        self.phase.send_if_modified(|phase| {
-            let moves = match (&*phase, &next) {
-                (Phase::Live, _) => true,
-                (Phase::Draining, Phase::Interrupted | Phase::Lost(_)) => true,
-                (Phase::Draining, Phase::Live | Phase::Draining) => false,
-                (Phase::Interrupted | Phase::Lost(_), _) => false,
-            };
-            if moves {
-                *phase = next;
-            }
-            moves
-        });
-    }
-
-    async fn call(
-        self: Arc<Self>,
+impl Call {
+    /// Begins to count its time.
+    pub(super) fn new(
+        calls: Arc<Calls>,
         method: &'static str,
-        params: Value,
         limits: CallLimits,
-    ) -> Result<Value, CallError> {
-        // Counted before the phase is read: whoever starts to drain sees this call or this call sees the drain.
-        let running = Running::new(Arc::clone(&self));
-        if let Some(refusal) = self.phase.borrow().refusal() {
-            return Err(refusal);
+        running: Arc<Running>,
+    ) -> Self {
+        let end = after(Instant::now(), limits.total);
+        Self { calls, method, limits, end, running }
+    }
+
+    pub(super) async fn run(self, params: Map<String, Value>) -> Result<Value, CallError> {
+        let Some(answers) = &self.calls.asked_back else { return self.request(params).await };
+        let mut next = params.clone();
+        for nth in 1..=ROUNDS {
+            match self.read(self.request(next).await?)? {
+                Answer::Complete(result) => return Ok(result),
+                // Nobody is asked for what is not sent.
+                Answer::AsksBack(_) if nth == ROUNDS => break,
+                Answer::AsksBack(back) => {
+                    let pause = back.pause(nth);
+                    next = self.reply(answers, back, pause, &params).await?;
+                }
+            }
         }
-        if limits.cancel.is_cancelled() {
-            return Err(CallError::Cancelled);
-        }
+        Err(CallError::AskedBack(format!("it still does after {ROUNDS} requests")))
+    }
+
+    async fn request(&self, params: Map<String, Value>) -> Result<Value, CallError> {
         let (notices_in, notices) = mpsc::unbounded_channel();
-        let question = self.asker.ask(method, Some(params), Some(NoticeTo(notices_in))).await;
-        match question {
-            Ok(question) => self.wait(question, notices, limits, running).await,
+        let params = Some(Value::Object(params));
+        match self.calls.asker.ask(self.method, params, Some(NoticeTo(notices_in))).await {
+            Ok(question) => self.wait(question, notices).await,
             Err(error) => Err(self.failed(error).await),
         }
     }
@@ -126,13 +81,10 @@ impl Calls {
         &self,
         mut question: Question,
         mut notices: mpsc::UnboundedReceiver<Notice>,
-        limits: CallLimits,
-        running: Running,
     ) -> Result<Value, CallError> {
-        let mut phase = self.phase.subscribe();
-        let started = Instant::now();
-        let end = after(started, limits.total);
-        let mut idle = after(started, limits.idle);
+        let limits = &self.limits;
+        let mut phase = self.calls.phase();
+        let mut idle = after(Instant::now(), limits.idle);
         // An answer that is there counts, whatever else happened. Notices come late in the order: a server that sends
         // them without end must not keep the limits from being looked at.
         let given_up = loop {
@@ -140,7 +92,7 @@ impl Calls {
                 biased;
                 answer = question.answer() => {
                     while let Ok(notice) = notices.try_recv() {
-                        take(notice, &limits)?;
+                        take(notice, limits)?;
                     }
                     return match answer {
                         Ok(value) => Ok(value),
@@ -149,8 +101,8 @@ impl Calls {
                 }
                 error = ended(&mut phase) => break error,
                 () = limits.cancel.cancelled() => break CallError::Cancelled,
-                () = sleep_until(end) => break CallError::TimedOut(limits.total),
-                Some(notice) = notices.recv() => match take(notice, &limits) {
+                () = sleep_until(self.end) => break CallError::TimedOut(limits.total),
+                Some(notice) = notices.recv() => match take(notice, limits) {
                     Ok(()) => idle = after(Instant::now(), limits.idle),
                     Err(error) => {
                         question.forget();
@@ -161,8 +113,61 @@ impl Calls {
             }
         };
         // The call counts as running until the server was told, or a polite end could close the pipe before.
-        question.give_up(reason(&given_up), running);
+        question.give_up(reason(&given_up), Arc::clone(&self.running));
         Err(given_up)
+    }
+
+    fn read(&self, result: Value) -> Result<Answer, CallError> {
+        rounds::read(result).map_err(|why| {
+            let words = self.calls.asker.said().cause(&why.to_string());
+            match why {
+                Unreadable::Kind(_) => CallError::Unanswered(words),
+                Unreadable::Question(_) => CallError::AskedBack(words),
+            }
+        })
+    }
+
+    /// Answers what the server wants to know: the parameters of the request that follows. A question does not stop the
+    /// clocks of its call, and is let go when the call ends.
+    async fn reply(
+        &self,
+        answers: &Answers,
+        mut back: AsksBack,
+        pause: Duration,
+        params: &Map<String, Value>,
+    ) -> Result<Map<String, Value>, CallError> {
+        // What was not offered is found before anybody is asked anything.
+        let asked = self.offered(answers, std::mem::take(&mut back.requests))?;
+        let answering = async {
+            sleep(pause).await;
+            answers.responses(asked).await
+        };
+        let mut phase = self.calls.phase();
+        let late = |limit| CallError::AskedBack(format!("it was not answered within {limit:?}"));
+        let idle = after(Instant::now(), self.limits.idle);
+        tokio::select! {
+            biased;
+            error = ended(&mut phase) => Err(error),
+            () = self.limits.cancel.cancelled() => Err(CallError::Cancelled),
+            responses = answering => Ok(back.next(params, responses)),
+            () = sleep_until(self.end) => Err(late(self.limits.total)),
+            () = sleep_until(idle) => Err(late(self.limits.idle)),
+        }
+    }
+
+    fn offered(
+        &self,
+        answers: &Answers,
+        requests: Vec<InputRequest>,
+    ) -> Result<Vec<(String, Offered)>, CallError> {
+        let offered = |InputRequest { key, method, params }| match answers.offered(&method, params) {
+            Some(offered) => Ok((key, offered)),
+            None => {
+                let method = self.calls.asker.said().cause(&method);
+                Err(CallError::AskedBack(format!("it asks for {method}, which was not offered to it")))
+            }
+        };
+        requests.into_iter().map(offered).collect()
     }
 
     async fn failed(&self, error: AskError) -> CallError {
@@ -173,23 +178,10 @@ impl Calls {
             AskError::Refused { code, text, data, .. } => CallError::Protocol { code, message: text, data },
             AskError::Unanswered { failure, .. } => CallError::Unanswered(failure.message),
             AskError::Gone(why) => {
-                let mut phase = self.phase.subscribe();
+                let mut phase = self.calls.phase();
                 timeout(REASON, ended(&mut phase)).await.unwrap_or(CallError::Lost(why))
             }
         }
-    }
-}
-
-impl Running {
-    fn new(calls: Arc<Calls>) -> Self {
-        calls.running.send_modify(|running| *running += 1);
-        Self(calls)
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.0.running.send_modify(|running| *running -= 1);
     }
 }
 
@@ -207,11 +199,6 @@ fn take(notice: Notice, limits: &CallLimits) -> Result<(), CallError> {
     }
 }
 
-async fn ended(phase: &mut watch::Receiver<Phase>) -> CallError {
-    let end = phase.wait_for(|phase| phase.end().is_some()).await.ok().and_then(|phase| phase.end());
-    end.unwrap_or(CallError::Interrupted)
-}
-
 fn after(now: Instant, limit: Duration) -> Instant {
     now.checked_add(limit).unwrap_or(now + FOREVER)
 }
@@ -224,48 +211,8 @@ fn reason(error: &CallError) -> &'static str {
         CallError::Cancelled
         | CallError::Lost(_)
         | CallError::Unanswered(_)
+        | CallError::AskedBack(_)
         | CallError::CancelledByServer(_)
         | CallError::Protocol { .. } => "cancelled by the user",
-    }
-}
-
-/// A way to use a connection.
-#[derive(Clone, Debug)]
-pub(super) struct LinkCaller(pub(super) Arc<Calls>);
-
-impl LinkCaller {
-    fn call(
-        &self,
-        method: &'static str,
-        fields: [(&str, Option<Value>); 2],
-        limits: CallLimits,
-    ) -> BoxFuture<'static, Result<Value, CallError>> {
-        let params: Map<String, Value> =
-            fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
-        Arc::clone(&self.0).call(method, Value::Object(params), limits).boxed()
-    }
-}
-
-impl Caller for LinkCaller {
-    fn call_tool(
-        &self,
-        tool: String,
-        arguments: Option<Value>,
-        limits: CallLimits,
-    ) -> BoxFuture<'static, Result<Value, CallError>> {
-        self.call("tools/call", [("name", Some(tool.into())), ("arguments", arguments)], limits)
-    }
-
-    fn get_prompt(
-        &self,
-        prompt: String,
-        arguments: Option<Value>,
-        limits: CallLimits,
-    ) -> BoxFuture<'static, Result<Value, CallError>> {
-        self.call("prompts/get", [("name", Some(prompt.into())), ("arguments", arguments)], limits)
-    }
-
-    fn read_resource(&self, uri: String, limits: CallLimits) -> BoxFuture<'static, Result<Value, CallError>> {
-        self.call("resources/read", [("uri", Some(uri.into())), ("", None)], limits)
     }
 }

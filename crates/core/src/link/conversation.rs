@@ -7,16 +7,14 @@ use std::sync::{
 };
 
 use rmcp::{RoleClient, service::serve_directly, transport::Transport};
-use serde_json::Value;
 use tokio::time::{Instant, timeout, timeout_at};
-use tokio_util::sync::CancellationToken;
 
 use super::{
     answers::Answers,
-    call::Calls,
+    calls::Calls,
     direct::{Client, Shared, aborted},
     ground::Ground,
-    handshake::{Agreed, NoAgreement, shake},
+    handshake::{Agreed, Era, NoAgreement, Opening, Ours, shake},
     listing::{self, NoList, Offered},
     live::{Lister, Live, Service, Watcher},
     peer::Asker,
@@ -64,7 +62,12 @@ impl Ready {
         let Self { conversation, agreed, offered } = self;
         let OpenRequest { attempt, admitted, events, cancel, questions: _ } = request;
         let limit = admitted.spec().view.discovery_timeout;
-        let calls = Arc::new(Calls::new(agreed.asker.clone()));
+        // In the older era servers ask by requests of their own, and a result is an answer.
+        let asked_back = match agreed.era {
+            Era::Initialized => None,
+            Era::Discovered => Some(conversation.answers.clone()),
+        };
+        let calls = Arc::new(Calls::new(agreed.asker.clone(), asked_back));
         let inventory = offered.inventory();
         let watcher = Watcher {
             attempt,
@@ -82,7 +85,7 @@ impl Ready {
             },
             gone: conversation.ground.gone(),
             service: conversation.service,
-            over: conversation.over,
+            over: conversation.answers.over(),
         };
         tokio::spawn(watcher.run());
         let pid = conversation.ground.pid();
@@ -98,8 +101,8 @@ pub(super) struct Conversation {
     changes: Arc<Changes>,
     shook_hands: AtomicBool,
     said: Said,
-    capabilities: Value,
-    over: CancellationToken,
+    answers: Answers,
+    negotiation: VersionNegotiation,
 }
 
 impl Conversation {
@@ -115,13 +118,12 @@ impl Conversation {
         let questions = request.questions.clone();
         let answers = Answers::new(request.admitted.name(), spec, shared.root.clone(), questions);
         let changes = Arc::new(Changes::default());
-        let (capabilities, over) = (answers.capabilities(), answers.over());
         // The handshake is ours, since the library's cannot be bounded, checked or answered during.
         let said = Said::new(&spec.masks);
         let tap = Tap::new(transport, Arc::clone(&changes), said.clone());
-        let service = serve_directly(answers, tap, None);
-        let shook_hands = AtomicBool::new(false);
-        Self { ground, service, vitals, changes, shook_hands, said, capabilities, over }
+        let service = serve_directly(answers.clone(), tap, None);
+        let (shook_hands, negotiation) = (AtomicBool::new(false), negotiation(spec.wire()));
+        Self { ground, service, vitals, changes, shook_hands, said, answers, negotiation }
     }
 
     /// Shakes hands and lists, within the deadline.
@@ -133,8 +135,8 @@ impl Conversation {
     ) -> Result<(Agreed, Offered), Failure> {
         let limit = spec.view.discovery_timeout.as_millis();
         let asker = Asker::new(self.service.peer().clone(), self.said.clone(), self.ground.over());
-        let capabilities = self.capabilities.clone();
-        let shaking = shake(asker, client, capabilities, negotiation(spec.wire()), &self.shook_hands);
+        let ours = Ours { client, capabilities: self.answers.capabilities() };
+        let shaking = shake(asker, ours, self.negotiation, &self.shook_hands);
         let shaken = timeout_at(deadline, shaking).await;
         let mut agreed = match shaken {
             Ok(Ok(agreed)) => agreed,
@@ -143,7 +145,7 @@ impl Conversation {
             Err(_) => {
                 return Err(Failure::new(
                     FailureKind::HandshakeTimeout,
-                    format!("no answer to initialize after {limit} ms"),
+                    format!("no answer to {} after {limit} ms", Opening::of(self.negotiation).method()),
                 ));
             }
         };
@@ -185,10 +187,10 @@ impl Conversation {
         if failure.kind == FailureKind::Exited {
             let shook_hands = self.shook_hands.load(Ordering::Relaxed);
             failure.kind = if shook_hands { FailureKind::EndedEarly } else { FailureKind::Exited };
-            failure.message.push_str(if shook_hands {
-                " after its handshake, before its lists were read"
+            failure.message.push_str(&if shook_hands {
+                " after its handshake, before its lists were read".to_owned()
             } else {
-                " before it answered initialize"
+                format!(" before it answered {}", Opening::of(self.negotiation).method())
             });
         }
         failure

@@ -17,6 +17,38 @@ use crate::{
     said::{self, Said},
 };
 
+/// A first request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Opening {
+    Initialize,
+    Discover,
+}
+
+impl Opening {
+    /// What a connection begins with.
+    pub(super) fn of(negotiation: VersionNegotiation) -> Self {
+        match negotiation {
+            VersionNegotiation::Auto | VersionNegotiation::Legacy => Self::Initialize,
+            VersionNegotiation::Modern => Self::Discover,
+        }
+    }
+
+    pub(super) fn method(self) -> &'static str {
+        match self {
+            Self::Initialize => "initialize",
+            Self::Discover => "server/discover",
+        }
+    }
+
+    /// The versions that can be agreed on with it, for people.
+    fn versions(self) -> String {
+        match self {
+            Self::Initialize => KNOWN.join(", "),
+            Self::Discover => MODERN.to_owned(),
+        }
+    }
+}
+
 /// What the two sides agreed on.
 #[derive(Debug)]
 pub(super) struct Agreed {
@@ -45,65 +77,94 @@ pub(super) enum NoAgreement {
     Gone(String),
 }
 
-/// `initialize` first. A server that does not know it is asked once in the way of the newer era, unless the entry says
+/// What every first request says of us.
+#[derive(Debug)]
+pub(super) struct Ours<'a> {
+    pub(super) client: &'a Client,
+    /// What servers may ask of us.
+    pub(super) capabilities: Value,
+}
+
+/// `initialize` first. A server that does not know it is asked once in the way of the newer era, unless `negotiation` says
 /// otherwise. `shook_hands` is set as soon as the server's answer makes sense: it may be gone before we said so.
 pub(super) async fn shake(
     asker: Asker,
-    client: &Client,
-    capabilities: Value,
+    ours: Ours<'_>,
     negotiation: VersionNegotiation,
     shook_hands: &AtomicBool,
 ) -> Result<Agreed, NoAgreement> {
+    let agreed = match negotiation {
+        VersionNegotiation::Auto => match initialize(&asker, &ours).await {
+            // Such a server knows the newer era alone, and says so in the way of the older.
+            Ok(result) if protocol::version(&result) == Some(MODERN) => discover(asker, &ours).await?,
+            Err(error) if error.is_unknown_method() || error.status() == Some(400) => {
+                discover(asker, &ours).await.map_err(|second| worse(error, second))?
+            }
+            result => return initialized(asker, result, shook_hands).await,
+        },
+        VersionNegotiation::Legacy => {
+            let result = initialize(&asker, &ours).await;
+            return initialized(asker, result, shook_hands).await;
+        }
+        VersionNegotiation::Modern => discover_alone(asker, &ours).await?,
+    };
+    shook_hands.store(true, Ordering::Relaxed);
+    Ok(agreed)
+}
+
+async fn initialize(asker: &Asker, ours: &Ours<'_>) -> Result<Value, AskError> {
     let params = json!({
         "protocolVersion": OFFERED,
-        "capabilities": capabilities,
-        "clientInfo": client_info(client),
+        "capabilities": ours.capabilities,
+        "clientInfo": ours.info(),
     });
-    match (asker.answer("initialize", Some(params), Abandoned::Silent).await, negotiation) {
-        // Such a server knows the newer era alone, and says so in the way of the older.
-        (Ok(result), VersionNegotiation::Auto) if protocol::version(&result) == Some(MODERN) => {
-            let agreed = discover(asker, client).await?;
-            shook_hands.store(true, Ordering::Relaxed);
-            Ok(agreed)
-        }
-        (Ok(result), VersionNegotiation::Auto | VersionNegotiation::Legacy) => {
-            let (offers, instructions) = agreed(&result, asker.said())?;
-            shook_hands.store(true, Ordering::Relaxed);
-            asker.notify("notifications/initialized").await.map_err(no_agreement)?;
-            Ok(Agreed { asker, offers, instructions, era: Era::Initialized })
-        }
-        (Err(error), VersionNegotiation::Auto)
-            if error.is_unknown_method() || error.status() == Some(400) =>
-        {
-            let agreed = discover(asker, client).await.map_err(|second| worse(error, second))?;
-            shook_hands.store(true, Ordering::Relaxed);
-            Ok(agreed)
-        }
-        (Err(error), VersionNegotiation::Auto | VersionNegotiation::Legacy) => Err(no_agreement(error)),
-    }
+    asker.answer(Opening::Initialize.method(), Some(params), Abandoned::Silent).await
 }
 
-fn client_info(client: &Client) -> Value {
-    json!({ "name": client.name, "version": client.version })
+async fn initialized(
+    asker: Asker,
+    result: Result<Value, AskError>,
+    shook_hands: &AtomicBool,
+) -> Result<Agreed, NoAgreement> {
+    let result = result.map_err(|error| no_agreement(Opening::Initialize, error))?;
+    protocol::check_version(&result, asker.said()).map_err(invalid)?;
+    shook_hands.store(true, Ordering::Relaxed);
+    let told = asker.notify("notifications/initialized").await;
+    told.map_err(|error| no_agreement(Opening::Initialize, error))?;
+    let (offers, instructions) = (Offers::of(&result), instructions(&result));
+    Ok(Agreed { asker, offers, instructions, era: Era::Initialized })
 }
 
-async fn discover(asker: Asker, client: &Client) -> Result<Agreed, NoAgreement> {
-    let meta = [
-        ("io.modelcontextprotocol/protocolVersion", json!(MODERN)),
-        ("io.modelcontextprotocol/clientInfo", client_info(client)),
-        // Servers of this era ask by answering a request with questions, which is not followed here.
-        ("io.modelcontextprotocol/clientCapabilities", json!({})),
-    ];
-    let meta = meta.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
-    let meta = RequestMetaObject(MetaObject(meta));
-    let asker = asker.with_meta(meta);
-    let result =
-        asker.answer("server/discover", None, Abandoned::Silent).await.map_err(|error| match error {
+/// The newer era after the older one was not understood.
+async fn discover(asker: Asker, ours: &Ours<'_>) -> Result<Agreed, NoAgreement> {
+    let asker = asker.with_meta(ours.meta());
+    let result = asker.answer(Opening::Discover.method(), None, Abandoned::Silent).await.map_err(
+        |error| match error {
             AskError::Gone(why) => NoAgreement::Gone(why),
             refused @ (AskError::Refused { .. } | AskError::Unanswered { .. }) => invalid(format!(
                 "the server knows neither initialize nor server/discover ({refused}); is it an MCP server?"
             )),
-        })?;
+        },
+    )?;
+    discovered(asker, &result)
+}
+
+/// The newer era and no other. A server that refuses and names the version that it was asked in gets a second try, as the
+/// specification wants it.
+async fn discover_alone(asker: Asker, ours: &Ours<'_>) -> Result<Agreed, NoAgreement> {
+    let asker = asker.with_meta(ours.meta());
+    let result = match asker.answer(Opening::Discover.method(), None, Abandoned::Silent).await {
+        Err(refused) if supported(&refused).iter().any(|version| version == MODERN) => {
+            asker.answer(Opening::Discover.method(), None, Abandoned::Silent).await
+        }
+        result => result,
+    };
+    let result = result.map_err(|error| no_agreement(Opening::Discover, error))?;
+    discovered(asker, &result)
+}
+
+/// Reads the answer to `server/discover`.
+fn discovered(asker: Asker, result: &Value) -> Result<Agreed, NoAgreement> {
     let supported = protocol::strings(result.get("supportedVersions"), asker.said());
     if !supported.iter().any(|version| version == MODERN) {
         return Err(invalid(format!(
@@ -112,35 +173,61 @@ async fn discover(asker: Asker, client: &Client) -> Result<Agreed, NoAgreement> 
             KNOWN.join(", ")
         )));
     }
-    let (offers, instructions) = (Offers::of(&result), instructions(&result));
+    let (offers, instructions) = (Offers::of(result), instructions(result));
     Ok(Agreed { asker, offers, instructions, era: Era::Discovered })
 }
 
-/// Reads the answer to `initialize`.
-fn agreed(result: &Value, said: &Said) -> Result<(Offers, Option<String>), NoAgreement> {
-    protocol::check_version(result, said).map_err(invalid)?;
-    Ok((Offers::of(result), instructions(result)))
+impl Ours<'_> {
+    fn info(&self) -> Value {
+        json!({ "name": self.client.name, "version": self.client.version })
+    }
+
+    /// What every request of the newer era carries.
+    fn meta(&self) -> RequestMetaObject {
+        let meta = [
+            ("io.modelcontextprotocol/protocolVersion", json!(MODERN)),
+            ("io.modelcontextprotocol/clientInfo", self.info()),
+            ("io.modelcontextprotocol/clientCapabilities", self.capabilities.clone()),
+        ];
+        RequestMetaObject(MetaObject(meta.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()))
+    }
 }
 
 fn instructions(result: &Value) -> Option<String> {
     result.get("instructions").and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
-fn no_agreement(error: AskError) -> NoAgreement {
+/// The versions that a refusal names.
+fn supported(refusal: &AskError) -> Vec<String> {
+    match refusal {
+        AskError::Refused { data: Some(data), .. } => {
+            // It was masked where it came in.
+            protocol::strings(data.get("supported"), &Said::default())
+        }
+        AskError::Refused { data: None, .. } | AskError::Unanswered { .. } | AskError::Gone(_) => Vec::new(),
+    }
+}
+
+fn no_agreement(opening: Opening, error: AskError) -> NoAgreement {
+    let supported = supported(&error);
     match error {
         AskError::Gone(why) => NoAgreement::Gone(why),
         AskError::Unanswered { failure, .. } => NoAgreement::Failed(failure),
-        AskError::Refused { code, text, data, beside } => {
-            // It was masked where it came in.
-            let supported =
-                protocol::strings(data.as_ref().and_then(|data| data.get("supported")), &Said::default());
+        AskError::Refused { code, text, data: _, beside } => {
             let speaks = if supported.is_empty() {
                 String::new()
             } else {
-                format!("; the server speaks {}, we speak {}", protocol::one_of(&supported), KNOWN.join(", "))
+                format!(
+                    "; the server speaks {}, we speak {}",
+                    protocol::one_of(&supported),
+                    opening.versions()
+                )
             };
-            let message =
-                format!("the server refused initialize: error {code}: {}{speaks}", said::cause(&text));
+            let message = format!(
+                "the server refused {}: error {code}: {}{speaks}",
+                opening.method(),
+                said::cause(&text)
+            );
             match beside.map(|beside| beside.failure) {
                 // The protocol's own words say more than the status, which decides what a retry can mend.
                 Some(Failure { kind: kind @ FailureKind::WrongEndpoint { .. }, .. }) => {
@@ -156,7 +243,7 @@ fn no_agreement(error: AskError) -> NoAgreement {
 /// What to say when neither way was understood: over HTTP the status of the first says more than that of the second.
 fn worse(first: AskError, second: NoAgreement) -> NoAgreement {
     match (first.status(), second) {
-        (Some(_), NoAgreement::Failed(_)) => no_agreement(first),
+        (Some(_), NoAgreement::Failed(_)) => no_agreement(Opening::Initialize, first),
         (_, second) => second,
     }
 }
@@ -177,7 +264,7 @@ mod tests {
             data: Some(json!({"supported": ["2030-01-01"]})),
             beside: None,
         };
-        let NoAgreement::Failed(failure) = no_agreement(error) else { panic!() };
+        let NoAgreement::Failed(failure) = no_agreement(Opening::Initialize, error) else { panic!() };
         assert!(failure.message.contains("the server speaks 2030-01-01, we speak 2024-11-05"), "{failure}");
     }
 }

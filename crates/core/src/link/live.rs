@@ -13,11 +13,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     answers::Answers,
-    call::{Calls, LinkCaller, Phase},
+    calls::{Calls, LinkCaller},
     ground::Ground,
     handshake::Era,
     listing::Offered,
     peer::Asker,
+    phase::Phase,
     subscribe,
     tap::{Changes, Lists},
     vitals::Vitals,

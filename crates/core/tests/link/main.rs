@@ -9,6 +9,7 @@
     reason = "what becomes of processes is seen in /proc and in files they write"
 )]
 
+mod asking_back;
 mod calls;
 mod guarded;
 mod harness;

@@ -18,7 +18,7 @@ type Asked = (ServerQuestion, oneshot::Sender<QuestionReply>);
 
 /// A person who answers when the test says so.
 #[derive(Debug, Default)]
-struct Person(Mutex<Vec<Asked>>);
+pub(crate) struct Person(Mutex<Vec<Asked>>);
 
 impl Questions for Person {
     fn ask(&self, question: ServerQuestion) -> BoxFuture<'static, QuestionReply> {
@@ -29,19 +29,24 @@ impl Questions for Person {
 }
 
 impl Person {
-    async fn was_asked(&self) {
+    pub(crate) async fn was_asked(&self) {
         until(SOON, || !self.0.lock().unwrap().is_empty()).await;
     }
 
-    async fn answers(&self, reply: QuestionReply) -> ServerQuestion {
+    pub(crate) async fn answers(&self, reply: QuestionReply) -> ServerQuestion {
         self.was_asked().await;
         let (question, answer) = self.0.lock().unwrap().remove(0);
         answer.send(reply).unwrap();
         question
     }
 
+    /// Whether nothing was asked.
+    pub(crate) fn was_left_alone(&self) -> bool {
+        self.0.lock().unwrap().is_empty()
+    }
+
     /// Whether the only question that was asked stands no more.
-    fn was_let_go(&self) -> bool {
+    pub(crate) fn was_let_go(&self) -> bool {
         self.0.lock().unwrap().iter().all(|(_, reply)| reply.is_closed())
     }
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 /// Serves, and never returns, when the environment asks for it.
 pub(crate) fn run_if_asked() {
     let Ok(mode) = std::env::var("SERVER_MODE") else { return };
-    Server { mode, list_calls: 0, offered: Value::Null, asked: None }.run();
+    Server { mode, list_calls: 0, offered: Value::Null, asked: None, rounds: 0 }.run();
     std::process::exit(0);
 }
 
@@ -18,6 +18,8 @@ struct Server {
     offered: Value,
     /// The request that waits for the answer to a question of ours.
     asked: Option<Value>,
+    /// How often it answered with a question.
+    rounds: usize,
 }
 
 impl Server {
@@ -70,10 +72,17 @@ impl Server {
                 self.offered = message["params"]["capabilities"].clone();
                 self.initialize(id);
             }
-            Some("server/discover") if self.is("modern") || self.is("answers-newer") => answer(
-                id,
-                json!({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "resultType": "complete"}),
-            ),
+            Some("server/discover") if self.is("modern") || self.is("answers-newer") => {
+                self.offered =
+                    message["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"].clone();
+                answer(
+                    id,
+                    json!({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "resultType": "complete"}),
+                );
+            }
+            Some("tools/call" | "prompts/get" | "resources/read") if self.is("asks-back") => {
+                self.ask_back(message);
+            }
             Some("tools/list") => self.tools(id),
             Some("prompts/list") if self.is("prompts-hang") => {}
             // Reads nothing more until it has an answer, which never comes.
@@ -94,6 +103,16 @@ impl Server {
                 }
             }
         }
+    }
+
+    /// Answers with the results that it was given, one after the other; where none is given, with what it was asked with.
+    fn ask_back(&mut self, message: &Value) {
+        let results: Value =
+            std::env::var("SERVER_ROUNDS").map(|rounds| serde_json::from_str(&rounds).unwrap()).unwrap();
+        let result = results.get(self.rounds).or_else(|| results.get("always"));
+        let result = result.filter(|result| !result.is_null()).cloned();
+        self.rounds += 1;
+        answer(&message["id"], result.unwrap_or_else(|| json!({"asked": message["params"]})));
     }
 
     fn initialize(&mut self, id: &Value) {

@@ -8,7 +8,9 @@ use tokio::sync::mpsc;
 
 use crate::{
     harness::{SOON, Target, call, limits},
-    server::{Request, Server, Step, answer, event, events, plain, status, until, with_headers},
+    server::{
+        Request, Server, Step, answer, event, events, json, modern, plain, status, until, with_headers,
+    },
 };
 
 #[tokio::test]
@@ -101,4 +103,37 @@ async fn a_cancel_is_told_to_the_server_and_closes_the_exchange() {
     until(SOON, || server.dropped() == ["POST tools/call"]).await;
     let told = server.last("POST notifications/cancelled");
     assert_eq!(told.message["params"]["requestId"], server.last("POST tools/call").message["id"]);
+}
+
+#[tokio::test]
+async fn a_server_that_asks_back_is_sent_a_new_request_that_says_what_it_is_about() {
+    let server = Server::start(|request: &Request| match (request.method(), request.nth) {
+        ("tools/call", 1) => {
+            let roots = json!({"method": "roots/list"});
+            let result = json!({
+                "resultType": "input_required", "requestState": "a=/+", "inputRequests": {"where": roots},
+            });
+            json(200, &answer(request, result))
+        }
+        _ => modern(request),
+    })
+    .await;
+    let opened = Target::new(server.url()).in_the_newer_era().open().await.unwrap();
+    assert_eq!(call(&opened.caller(), json!({"a": 1})).await.unwrap()["echo"], json!({"a": 1}));
+    let [first, second] = &server.all("POST tools/call")[..] else { panic!("{:?}", server.names()) };
+    assert_ne!(first.message["id"], second.message["id"]);
+    for (header, value) in
+        [("mcp-method", "tools/call"), ("mcp-name", "echo"), ("mcp-protocol-version", "2026-07-28")]
+    {
+        assert_eq!(first.header(header), Some(value));
+        assert_eq!(second.header(header), Some(value));
+    }
+    let params = &second.message["params"];
+    assert_eq!(params["requestState"], "a=/+");
+    assert_eq!(params["inputResponses"], json!({"where": {"roots": [{"uri": "file:///p"}]}}));
+    // Only what is answered is offered, on every request.
+    for request in server.requests() {
+        let offered = &request.message["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"];
+        assert_eq!(offered, &json!({"roots": {}}), "{}", request.name());
+    }
 }

@@ -47,6 +47,11 @@ impl Target {
         self
     }
 
+    pub(crate) fn in_the_newer_era(mut self) -> Self {
+        self.negotiation = VersionNegotiation::Modern;
+        self
+    }
+
     pub(crate) fn within(mut self, limit: Duration) -> Self {
         self.limit = limit;
         self

@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use qwen_core::{FailureKind, Listing, Teardown, TlsFault};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     harness::{SOON, Target, limits},
     server::{
-        Reply, Request, Server, Step, answer, chunk, end, event, events, initialized, json, plain, refusal,
-        status, tools, until, with_headers,
+        Reply, Request, Server, Step, answer, chunk, end, event, events, initialized, json, modern, plain,
+        refusal, status, tools, until, with_headers,
     },
 };
 
@@ -426,5 +426,36 @@ async fn marks_of_arguments_count_where_every_message_stands_for_itself_and_nowh
         opened.caller().call_tool("right".to_owned(), arguments, limits()).await.unwrap();
         let sent = server.last("POST tools/call");
         assert_eq!(sent.header("mcp-param-region"), (initialize == 400).then_some("eu"));
+    }
+}
+
+#[tokio::test]
+async fn who_knows_that_a_server_is_of_the_newer_era_never_asks_it_in_the_older_way() {
+    let refused = |request: &Request, status, code, supported: Value| {
+        let error = json!({"code": code, "message": "unsupported", "data": {"supported": supported}});
+        json(status, &json!({"jsonrpc": "2.0", "id": request.message["id"], "error": error}))
+    };
+    for (supported, asked) in [(json!(["2026-07-28"]), 2), (json!(["2025-11-25"]), 1), (json!(null), 1)] {
+        let server = Server::start({
+            let supported = supported.clone();
+            move |request: &Request| match (request.method(), request.nth) {
+                ("server/discover", 1) => refused(request, 400, -32022, supported.clone()),
+                _ => modern(request),
+            }
+        })
+        .await;
+        let opened = Target::new(server.url()).in_the_newer_era().open().await;
+        assert_eq!(opened.is_ok(), asked == 2, "{supported}");
+        if let Err(failure) = opened {
+            assert_eq!(failure.kind, FailureKind::WrongEndpoint { status: Some(400) });
+            assert!(failure.message.contains("refused server/discover: error -32022"), "{failure}");
+            let speaks = failure.message.contains("speaks 2025-11-25, we speak 2026-07-28");
+            assert_eq!(speaks, supported.is_array(), "{failure}");
+        }
+        assert_eq!(
+            (server.times("POST initialize"), server.times("POST server/discover")),
+            (0, asked),
+            "{supported}"
+        );
     }
 }

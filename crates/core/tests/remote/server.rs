@@ -111,6 +111,11 @@ impl Server {
         self.requests().into_iter().rfind(|request| request.name() == name).unwrap()
     }
 
+    /// Every time that this was asked, in order.
+    pub(crate) fn all(&self, name: &str) -> Vec<Request> {
+        self.requests().into_iter().filter(|request| request.name() == name).collect()
+    }
+
     /// Exchanges that the client closed before their answer was complete.
     pub(crate) fn dropped(&self) -> Vec<String> {
         self.seen.dropped.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -231,6 +236,18 @@ pub(crate) fn plain(request: &Request) -> Reply {
         ("POST", _) => json(200, &refusal(request, -32601, "unknown method")),
         ("DELETE", _) => status(200),
         _ => status(405),
+    }
+}
+
+/// What a well-behaved server of the era without sessions says.
+pub(crate) fn modern(request: &Request) -> Reply {
+    match request.method() {
+        "initialize" => status(400),
+        "server/discover" => {
+            let result = json!({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}});
+            json(200, &answer(request, result))
+        }
+        _ => plain(request),
     }
 }
 

@@ -51,6 +51,7 @@ fn a_call_that_was_made_and_got_no_result_says_how_it_ended() {
         ("lost", CallError::Lost("the stream ended".to_owned())),
         ("timed_out", CallError::TimedOut(Duration::from_secs(60))),
         ("idle", CallError::Idle(Duration::from_secs(5))),
+        ("asked_back", CallError::AskedBack("it still does after 10 requests".to_owned())),
         ("cancelled", CallError::Cancelled),
         ("cancelled_by_server", CallError::CancelledByServer(Some("too busy".to_owned()))),
         ("protocol", CallError::Protocol { code: -32602, message: "no such tool".to_owned(), data: None }),
