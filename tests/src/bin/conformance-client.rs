@@ -46,7 +46,12 @@ async fn play(url: &str, scenario: &str, context: &Value) -> Result<(), String> 
     config.initialize();
     let mut update = config.begin_mcp_update().await;
     update.set_folder_trust(FolderTrust::Trusted);
-    let servers = [(ServerName::from(SERVER), Entry::Valid(Arc::new(entry(url))))];
+    let negotiation = match scenario {
+        // It is about what the first request says already, and its server answers no other era.
+        "request-metadata" => VersionNegotiation::Modern,
+        _ => VersionNegotiation::Auto,
+    };
+    let servers = [(ServerName::from(SERVER), Entry::Valid(Arc::new(entry(url, negotiation))))];
     let planned = update.reinitialize_mcp_servers(servers.into_iter().collect()).await;
     planned.map_err(|error| error.to_string())?;
     let played = match connected(&config).await {
@@ -57,14 +62,14 @@ async fn play(url: &str, scenario: &str, context: &Value) -> Result<(), String> 
     played
 }
 
-fn entry(url: &str) -> ServerSpec {
+fn entry(url: &str, version_negotiation: VersionNegotiation) -> ServerSpec {
     let wire = Wire::Http(Remote {
         url: url.into(),
         headers: BTreeMap::new(),
         oauth: None,
         auth_provider: BTreeMap::new(),
         sse_fallback: false,
-        version_negotiation: VersionNegotiation::Auto,
+        version_negotiation,
         pool: PoolMode::Session,
     });
     ServerSpec::new(Scope::User, wire, View::default())

@@ -146,7 +146,9 @@ const INTRODUCTION: &str = "\
 Written by `cargo xtask full --write`, which lets the official suite of the protocol (npm \
 `@modelcontextprotocol/conformance`, pinned in `tests/conformance/`) play the server against our client \
 (`tests/src/bin/conformance-client.rs`). `cargo xtask full` fails when a result is not the one below. A dash means that \
-the revision has no such scenario. Scenarios of extensions belong to no revision and are not played.
+the revision has no such scenario. Scenarios of extensions belong to no revision and are not played. The client begins \
+as it does for an entry in a settings file, with `initialize`; only `request-metadata`, which is about what the first \
+request says, is played as by a program that knows its server and begins with `server/discover`.
 ";
 
 #[cfg(test)]
