@@ -141,7 +141,7 @@ impl Merged {
 
 /// What of a layer counts: nothing of the wrong type, nothing that its scope may not set, numbers within their ranges.
 fn counting(layer: Layer<'_>) -> Map<String, Value> {
-    let Value::Object(mut members) = mend_restricting(layer.root, layer.scope, None) else {
+    let Value::Object(mut members) = mend_restricting(layer.root.clone(), layer.scope, None) else {
         return Map::new();
     };
     for row in SETTINGS {

@@ -80,24 +80,23 @@ pub fn restricting(root: &Value) -> Restricting {
 /// use serde_json::json;
 ///
 /// let broken = json!({"mcp": {"allowed": "a"}, "ui": {}});
-/// let at_start = mend_restricting(&broken, SettingsScope::User, None);
+/// let at_start = mend_restricting(broken.clone(), SettingsScope::User, None);
 /// assert_eq!(at_start, json!({"mcp": {"allowed": []}, "ui": {}}));
 ///
 /// let last = json!({"mcp": {"allowed": ["b"]}});
-/// let on_reload = mend_restricting(&broken, SettingsScope::User, Some(&last));
+/// let on_reload = mend_restricting(broken, SettingsScope::User, Some(&last));
 /// assert_eq!(on_reload["mcp"]["allowed"], json!(["b"]));
 /// ```
 #[must_use]
-pub fn mend_restricting(root: &Value, scope: SettingsScope, last_good: Option<&Value>) -> Value {
-    let Value::Object(members) = root else {
+pub fn mend_restricting(root: Value, scope: SettingsScope, last_good: Option<&Value>) -> Value {
+    if !root.is_object() {
         return last_good.cloned().unwrap_or_else(|| strictest(scope));
-    };
-    let mut mended = members.clone();
-    for key in RESTRICTING {
-        let counts = key != FOLDER_TRUST || scope != SettingsScope::Workspace;
-        if !counts || !matches!(read(root, key), Setting::Wrong) {
-            continue;
-        }
+    }
+    let counts = |key| key != FOLDER_TRUST || scope != SettingsScope::Workspace;
+    // All of them before one is mended: a node above that is none of ours goes with the first.
+    let wrong = RESTRICTING.map(|key| counts(key) && matches!(read(&root, key), Setting::Wrong));
+    let Value::Object(mut mended) = root else { return root };
+    for (key, _) in RESTRICTING.into_iter().zip(wrong).filter(|(_, wrong)| *wrong) {
         match last_good.map(|last| read(last, key)) {
             Some(Setting::Set(value)) => put(&mut mended, key, value.clone()),
             Some(Setting::Absent) => take(&mut mended, key),
@@ -108,7 +107,7 @@ pub fn mend_restricting(root: &Value, scope: SettingsScope, last_good: Option<&V
 }
 
 fn strictest(scope: SettingsScope) -> Value {
-    mend_restricting(&json!({"mcp": null, "security": null}), scope, None)
+    mend_restricting(json!({"mcp": null, "security": null}), scope, None)
 }
 
 fn strictest_of(key: &[&str]) -> Value {

@@ -28,7 +28,7 @@ pub trait SettingsSchema: fmt::Debug + Send + Sync {
     fn restricting(&self, root: &Value) -> Restricting;
 
     /// See [`mend_restricting`](crate::mend_restricting).
-    fn mend_restricting(&self, root: &Value, scope: SettingsScope, last_good: Option<&Value>) -> Value;
+    fn mend_restricting(&self, root: Value, scope: SettingsScope, last_good: Option<&Value>) -> Value;
 
     /// See [`merge`](crate::merge).
     fn merge(&self, layers: &[Layer<'_>]) -> Merged;
@@ -82,7 +82,7 @@ impl SettingsSchema for Table {
         crate::restricting(root)
     }
 
-    fn mend_restricting(&self, root: &Value, scope: SettingsScope, last_good: Option<&Value>) -> Value {
+    fn mend_restricting(&self, root: Value, scope: SettingsScope, last_good: Option<&Value>) -> Value {
         crate::mend_restricting(root, scope, last_good)
     }
 

@@ -262,7 +262,7 @@ pub(crate) fn as_written(file: &SourceFile) -> Option<Value> {
 fn mended(root: Value, kind: schema::Document, last_good: Option<&SourceFile>) -> Value {
     match kind {
         schema::Document::Settings(scope) => {
-            schema::mend_restricting(&root, scope, last_good.map(|last| &*last.root))
+            schema::mend_restricting(root, scope, last_good.map(|last| &*last.root))
         }
         schema::Document::McpJson => root,
     }

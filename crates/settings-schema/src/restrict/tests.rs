@@ -77,22 +77,22 @@ fn a_wrong_restriction_is_the_strictest_at_start_and_the_last_good_one_later() {
             json!({"mcp": {"allowed": ["x"]}}),
         ),
     ] {
-        assert_eq!(mend_restricting(&root, SettingsScope::User, None), at_start, "{root}");
-        assert_eq!(mend_restricting(&root, SettingsScope::User, Some(&last)), later, "{root}");
+        assert_eq!(mend_restricting(root.clone(), SettingsScope::User, None), at_start, "{root}");
+        assert_eq!(mend_restricting(root.clone(), SettingsScope::User, Some(&last)), later, "{root}");
     }
 }
 
 #[test]
 fn a_node_that_was_unset_before_it_broke_is_unset_again() {
     let broken = json!({"mcp": 5, "ui": {}});
-    assert_eq!(mend_restricting(&broken, SettingsScope::User, Some(&json!({}))), json!({"ui": {}}));
+    assert_eq!(mend_restricting(broken.clone(), SettingsScope::User, Some(&json!({}))), json!({"ui": {}}));
 }
 
 #[test]
 fn a_project_cannot_switch_the_trust_check_on_by_breaking_it() {
     let broken = json!({"security": {"folderTrust": "no"}, "mcp": {"allowed": 1}});
     assert_eq!(
-        mend_restricting(&broken, SettingsScope::Workspace, None),
+        mend_restricting(broken.clone(), SettingsScope::Workspace, None),
         json!({"security": {"folderTrust": "no"}, "mcp": {"allowed": []}})
     );
 }
