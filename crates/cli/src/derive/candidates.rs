@@ -30,7 +30,7 @@ pub(super) struct Candidate {
 }
 
 /// What stands there.
-#[derive(Clone, PartialEq)]
+#[derive(Clone)]
 pub(super) enum Written {
     /// An entry, good or not.
     Entry(Arc<Value>),

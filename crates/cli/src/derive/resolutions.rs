@@ -52,11 +52,8 @@ impl Resolutions {
         approval: Approval,
     ) -> Option<Arc<Resolved>> {
         let place = (candidate.file.id, candidate.name.clone());
-        let holds = |known: &&Resolution| {
-            known.approval == approval
-                && known.written == candidate.written
-                && in_the_same_order(known.written.value(), candidate.value())
-        };
+        let holds =
+            |known: &&Resolution| known.approval == approval && as_before(&known.written, &candidate.written);
         if let Some(here) = self.by_place.get(&place).filter(holds) {
             return Some(Arc::clone(&here.resolved));
         }
@@ -96,19 +93,30 @@ impl Resolutions {
     }
 }
 
-/// Whether two equal values are also written in one order: it decides which problem of an entry is the one that is named,
+/// Whether nothing of an entry is another than before.
+fn as_before(before: &Written, now: &Written) -> bool {
+    match (before, now) {
+        (Written::Entry(before), Written::Entry(now)) => same_in_the_same_order(before, now),
+        (Written::NoCommand { entry: before, why: why_before }, Written::NoCommand { entry: now, why }) => {
+            why_before == why && same_in_the_same_order(before, now)
+        }
+        (Written::Entry(_) | Written::NoCommand { .. }, _) => false,
+    }
+}
+
+/// Whether two values are equal and written in one order: it decides which problem of an entry is the one that is named,
 /// and in which order its warnings stand.
-fn in_the_same_order(one: &Value, other: &Value) -> bool {
+fn same_in_the_same_order(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Object(one), Value::Object(other)) => {
             one.len() == other.len()
                 && one.iter().zip(other).all(|((name, one), (other_name, other))| {
-                    name == other_name && in_the_same_order(one, other)
+                    name == other_name && same_in_the_same_order(one, other)
                 })
         }
         (Value::Array(one), Value::Array(other)) => {
             one.len() == other.len()
-                && one.iter().zip(other).all(|(one, other)| in_the_same_order(one, other))
+                && one.iter().zip(other).all(|(one, other)| same_in_the_same_order(one, other))
         }
         (_, _) => one == other,
     }
