@@ -101,12 +101,12 @@ fn meaning(key: KeyEvent) -> Meaning {
     }
 }
 
-/// Ctrl-C: the nearest thing that can be given up. The second in a row ends the session, whatever is on top.
+/// Ctrl-C: the nearest thing that can be given up. The second in a row ends the session, whatever is on top; one that
+/// interrupts a call is none of the two, since whoever waits for a call to end may well press it again.
 fn interrupt(state: &mut State, now: u64) -> Vec<Effect> {
     if state.quit_until.is_some_and(|until| now < until) {
         return vec![Effect::Quit(EndReason::Interrupt)];
     }
-    state.quit_until = Some(now + TWICE);
     let focus = focus(state);
     let nearest = match focus.keys {
         Keys::Of(layer) => layer,
@@ -115,12 +115,16 @@ fn interrupt(state: &mut State, now: u64) -> Vec<Effect> {
     if nearest == Layer::Form {
         // The call that runs may be the one that asks.
         let mut effects = forms::put_off(state, now);
-        effects.extend(cancel(state).unwrap_or_default());
+        match cancel(state) {
+            Some(cancelled) => effects.extend(cancelled),
+            None => state.quit_until = Some(now + TWICE),
+        }
         return effects;
     }
     if let Some(effects) = cancel(state) {
         return effects;
     }
+    state.quit_until = Some(now + TWICE);
     match nearest {
         Layer::Help => state.help = None,
         Layer::Question => return questions::answer(state, Said::NotNow, now),

@@ -21,6 +21,21 @@ fn a_call_is_cancelled_by_esc_and_by_ctrl_c_and_only_once() {
 }
 
 #[test]
+fn a_ctrl_c_that_interrupts_a_call_is_none_of_the_two_that_end_the_session() {
+    let mut state = session(80, 24);
+    enters(&mut state, "/call a one", NOW);
+    enters(&mut state, "/call a two", NOW);
+    for n in 0..2 {
+        let effects = control(&mut state, 'c', NOW + n);
+        assert!(matches!(&effects[..], [Effect::Cancel(_)]), "{effects:?}");
+        assert!(!shown(&state).contains("press Ctrl-C again"));
+    }
+    assert!(control(&mut state, 'c', NOW + 2).is_empty());
+    assert!(shown(&state).contains("press Ctrl-C again"));
+    assert!(matches!(&control(&mut state, 'c', NOW + 3)[..], [Effect::Quit(EndReason::Interrupt)]));
+}
+
+#[test]
 fn of_several_calls_each_result_names_its_call_and_one_alone_needs_no_name() {
     let mut state = session(80, 24);
     let ends = |state: &mut State, id: u64, text: &str| {
