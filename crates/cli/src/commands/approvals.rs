@@ -149,9 +149,16 @@ fn revoke(app: &App, args: &RevokeArgs) -> Exit {
 }
 
 fn nothing_to_revoke(name: Option<&str>) -> String {
-    let about =
-        name.map_or_else(|| "this project".to_owned(), |name| format!("{} in this project", visible(name)));
-    format!("qwen: nothing was decided about {about}; see `qwen mcp approvals list`")
+    match name {
+        Some(name) => format!(
+            "qwen: nothing was decided about {} in this project; see `qwen mcp approvals list`",
+            visible(name)
+        ),
+        // Its list is empty as well; only that of every project may hold something.
+        None => "qwen: nothing is recorded for this project; decisions of others are in \
+                 `qwen mcp approvals list --all-projects`"
+            .to_owned(),
+    }
 }
 
 fn revoked_text(servers: &BTreeSet<String>, width: usize) -> String {
