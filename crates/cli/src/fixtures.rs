@@ -60,6 +60,7 @@ pub(crate) fn row(name: &str, scope: Scope) -> Row {
         target: Some(format!("npx -y {name}")),
         entry: Entry::Valid(Arc::new(ServerSpec::new(scope, wire, View::default()))),
         wrong: Vec::new(),
+        unset: None,
         warnings: Vec::new(),
         shadows: Vec::new(),
         shadowed_by: None,

@@ -155,6 +155,16 @@ pub(crate) fn of_refusal(
 /// The place to mend, by the field that is wrong.
 fn after_invalid(row: Option<&Row>, back: Background<'_>) -> String {
     let Some(row) = row else { return "mend its entry".to_owned() };
+    if let Some(unset) = &row.unset {
+        let file = back.snapshot.get(SourceId::UserEnv).and_then(|file| file.path.as_ref());
+        let file = file.map_or_else(|| "~/.qwen/.env".into(), |path| path.display().to_string());
+        let at = field_place(back, row, &row.wrong);
+        return format!(
+            "set {} in {}, or in the environment before the start; or mend {at}",
+            visible(unset),
+            visible(&file)
+        );
+    }
     match row.wrong.as_slice() {
         [headers, header] if headers == "headers" => failure::replace_header(header, Some(row), back),
         field => format!("mend {}", field_place(back, row, field)),

@@ -59,6 +59,8 @@ pub(super) struct Problem {
     pub(super) field: Vec<String>,
     /// Why.
     pub(super) why: String,
+    /// The variable whose value is missing, where that is why.
+    pub(super) unset: Option<String>,
 }
 
 /// Resolves one entry.
@@ -73,7 +75,7 @@ pub(super) fn resolve(candidate: &Candidate, approval: Approval, around: Surroun
     let server = match (parsed.server, &candidate.written) {
         (Ok(server), Written::Entry(_)) => server,
         (Ok(_), Written::NoCommand { why, .. }) => {
-            let problem = Problem { field: Vec::new(), why: (*why).to_owned() };
+            let problem = Problem { field: Vec::new(), why: (*why).to_owned(), unset: None };
             return Resolved { problem: Some(problem), ..invalid(candidate, switch, why, warnings) };
         }
         (Err(error), _) => {

@@ -26,6 +26,8 @@ pub struct Row {
     pub entry: Entry,
     /// Of an invalid entry the field at fault, from the entry down; empty where it is the entry as a whole.
     pub wrong: Vec<String>,
+    /// Of an invalid entry the variable in that field which has no value.
+    pub unset: Option<String>,
     /// Warnings about this entry, for people.
     pub warnings: Vec<String>,
     /// Entries of this name that this one wins over, highest first.

@@ -177,6 +177,7 @@ impl<'a> Weighing<'a> {
             target: resolved.target.clone(),
             entry,
             wrong: resolved.wrong.clone(),
+            unset: resolved.problem.as_ref().and_then(|problem| problem.unset.clone()),
             warnings: resolved.warnings.iter().cloned().chain(oddities).collect(),
             shadows: below.iter().rev().map(Judged::loser).collect(),
             shadowed_by,

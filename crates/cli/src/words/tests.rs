@@ -86,6 +86,19 @@ fn an_invalid_entry_is_mended_where_it_is_wrong() {
 }
 
 #[test]
+fn a_variable_without_a_value_is_to_be_set() {
+    let row = Row { unset: Some("TOKEN".to_owned()), ..fixtures::invalid("gh", "TOKEN is not set") };
+    let refusal = Refusal::Invalid { why: "TOKEN is not set".to_owned() };
+    let step = |snapshot: &Snapshot| {
+        of_refusal(&refusal, &row.name, Some(&row), fixtures::background(snapshot)).next_step.unwrap()
+    };
+    let at = "or in the environment before the start; or mend /home/u/.qwen/settings.json:4";
+    assert_eq!(step(&Snapshot::default()), format!("set TOKEN in ~/.qwen/.env, {at}"));
+    let moved = file(SourceId::UserEnv, "/elsewhere/.env", json!({}), &[], 1);
+    assert_eq!(step(&Snapshot::default().with(moved)), format!("set TOKEN in /elsewhere/.env, {at}"));
+}
+
+#[test]
 fn an_approval_that_is_missing_points_to_no_log() {
     let snapshot = snapshot();
     let back = fixtures::background(&snapshot);

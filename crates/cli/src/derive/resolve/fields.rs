@@ -47,7 +47,7 @@ impl<'a> Resolving<'a> {
 
     /// The first problem is the reason; later ones often follow from it.
     pub(super) fn problem(&mut self, field: &[&str], why: String) {
-        self.problem.get_or_insert_with(|| Problem { field: owned(field), why });
+        self.problem.get_or_insert_with(|| Problem { field: owned(field), why, unset: None });
     }
 
     /// A command, an argument or a folder: a bare unset variable stays, a leading `~` is the home folder.
@@ -78,6 +78,7 @@ impl<'a> Resolving<'a> {
 
     fn take(&mut self, field: &[&str], expanded: Expanded) -> Text {
         let mut known = Known::All;
+        let mut unset = None;
         for used in expanded.used {
             let set = match used.value {
                 UsedValue::Builtin => continue,
@@ -86,7 +87,10 @@ impl<'a> Resolving<'a> {
                     VariableState::Set
                 }
                 UsedValue::Default => VariableState::Default,
-                UsedValue::Unset => VariableState::Unset,
+                UsedValue::Unset => {
+                    unset.get_or_insert_with(|| used.name.clone());
+                    VariableState::Unset
+                }
                 UsedValue::OutOfReach => {
                     known = Known::NotAll;
                     VariableState::Unset
@@ -95,10 +99,10 @@ impl<'a> Resolving<'a> {
             self.variables.push(ReadVariable { name: used.name, set, field: owned(field) });
         }
         for why in expanded.warnings {
-            self.oddities.push(Problem { field: owned(field), why });
+            self.oddities.push(Problem { field: owned(field), why, unset: None });
         }
         if let Some(why) = expanded.problem {
-            self.problem(field, why);
+            self.problem.get_or_insert_with(|| Problem { field: owned(field), why, unset });
         }
         Text { text: expanded.text, known }
     }

@@ -132,7 +132,10 @@ fn an_unset_variable_makes_an_entry_invalid_where_it_would_be_sent() {
         ),
     ];
     for (entry, expected) in cases {
-        assert_eq!(why(&own(entry.clone())), expected, "{entry}");
+        let resolved = own(entry.clone());
+        assert_eq!(why(&resolved), expected, "{entry}");
+        let unset = resolved.problem.and_then(|problem| problem.unset);
+        assert_eq!(unset.is_some(), expected.ends_with("the variable NOPE is not set"), "{entry}");
     }
 }
 
