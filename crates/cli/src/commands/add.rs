@@ -7,7 +7,7 @@ use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
 
 use qwen_approvals::{ApprovalHash, Verdict};
 use qwen_core::{Scope, ServerName, admit_one};
-use qwen_settings_schema::parse_entry;
+use qwen_settings_schema::{Code, Finding, Invalid, parse_entry};
 use serde_json::Value;
 
 use self::entry::EntryError;
@@ -31,8 +31,8 @@ enum AddError {
     Json(#[source] serde_json::Error),
     #[error("read the entry from stdin")]
     Stdin(#[source] io::Error),
-    #[error("add an entry that says nothing to run: {0}; nothing was written")]
-    Invalid(qwen_settings_schema::Invalid),
+    #[error("add an entry that says nothing to run: {why}{misspelt}; nothing was written")]
+    Invalid { why: Invalid, misspelt: String },
     #[error(transparent)]
     Target(#[from] TargetError),
 }
@@ -40,7 +40,7 @@ enum AddError {
 impl AddError {
     fn exit(&self) -> Exit {
         match self {
-            Self::Entry(_) | Self::Json(_) | Self::Invalid(_) => Exit::Usage,
+            Self::Entry(_) | Self::Json(_) | Self::Invalid { .. } => Exit::Usage,
             Self::Stdin(_) | Self::Target(_) => Exit::Failed,
         }
     }
@@ -111,7 +111,7 @@ fn add(addition: &Addition) -> Result<Edited, AddError> {
     let Addition { name, entry, target } = addition;
     let parsed = parse_entry(entry, target.dialect);
     if let Err(invalid) = parsed.server {
-        return Err(AddError::Invalid(invalid));
+        return Err(AddError::Invalid { why: invalid, misspelt: misspelt(&parsed.findings) });
     }
     let path = [SERVERS, name.as_str()];
     let (replaced, line) = change_file(&target.path, target.new_file, |text| {
@@ -123,8 +123,7 @@ fn add(addition: &Addition) -> Result<Edited, AddError> {
     .map_err(TargetError::File)?;
     let mut edited = Edited::new(name, if replaced { Done::Replaced } else { Done::Added }, target);
     edited.line = line;
-    edited.notes =
-        parsed.findings.iter().map(|finding| format!("`{}`: {}", finding.key, finding.message)).collect();
+    edited.notes = parsed.findings.iter().map(note).collect();
     if target.scope == Scope::User && is_relative_program(entry) {
         edited.notes.push(
             "its command is looked for in the folder of each session; write a whole path to mean one file"
@@ -132,6 +131,20 @@ fn add(addition: &Addition) -> Result<Edited, AddError> {
         );
     }
     Ok(edited)
+}
+
+/// What a finding says, with what was probably meant.
+fn note(finding: &Finding) -> String {
+    let hint = finding.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+    format!("`{}`: {}{hint}", finding.key, finding.message)
+}
+
+/// The unknown fields that are near a known one: any of them may be why an entry says nothing to run.
+fn misspelt(findings: &[Finding]) -> String {
+    let unknown = findings.iter().filter(|finding| finding.code == Code::UnknownKey);
+    let near = unknown
+        .filter_map(|finding| finding.hint.as_ref().map(|hint| format!(" (`{}`: {hint})", finding.key)));
+    near.collect()
 }
 
 fn is_relative_program(entry: &Value) -> bool {

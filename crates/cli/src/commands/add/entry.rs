@@ -15,6 +15,10 @@ pub(super) enum EntryError {
     Header,
     #[error("reach `{shown}` over HTTP; name a URL such as https://example.com/mcp")]
     NoUrl { shown: String },
+    #[error(
+        "start `{shown}` as a command, since it is a URL; write `-t http` or `-t sse`, or leave `-t` out"
+    )]
+    UrlAsCommand { shown: String },
     #[error("give arguments to a URL; leave out `{argument}`, or put a command before the URL")]
     UrlWithArguments { argument: String },
     #[error("use {option} with {what}; leave it out")]
@@ -49,6 +53,9 @@ pub(super) fn entry(typed: &Typed, dialect: Dialect) -> Result<Value, EntryError
 }
 
 fn stdio(typed: &Typed, fields: &mut Map<String, Value>) -> Result<(), EntryError> {
+    if looks_like_url(&typed.target) {
+        return Err(EntryError::UrlAsCommand { shown: without_secrets(&typed.target) });
+    }
     if !typed.options.header.is_empty() {
         return Err(EntryError::Unfit { option: "--header", what: "a command" });
     }

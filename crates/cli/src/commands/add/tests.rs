@@ -120,6 +120,8 @@ fn what_makes_no_sense_is_refused_with_what_to_type_instead() {
             "understand the options: invalid value 'nowhere' for '--scope <SCOPE>' [possible values: user, project, workspace]",
         ),
         ("add s htp://h/m", "reach `htp://…` over HTTP; name a URL such as https://example.com/mcp"),
+        ("add s https://h/m -t stdio", "start `https://…` as a command, since it is a URL; write `-t http`"),
+        ("add -t stdio s htp://h/m", "start `htp://…` as a command, since it is a URL"),
         ("add s https://", "reach `https://` over HTTP"),
         ("add s ws://h/m", "reach `ws://…` over HTTP"),
         ("add s cmd -e FOO", "use `FOO…` as a variable; write it as `--env NAME=value`"),
@@ -165,4 +167,18 @@ fn the_form_of_the_answer_may_be_said_before_and_after_the_name() {
     }
     assert!(!typed("add s cmd -- --json").unwrap().options.json);
     assert!(!typed("add s cmd -y --json").unwrap().options.json);
+}
+
+#[test]
+fn an_unknown_field_is_told_with_the_one_that_was_probably_meant() {
+    let findings = |entry: Value| parse_entry(&entry, Dialect::Settings).findings;
+    let slip = findings(json!({ "command": "c", "arg": [], "zz": 1 }));
+    assert_eq!(
+        slip.iter().map(note).collect::<Vec<_>>(),
+        [
+            "`arg`: unknown field, kept but not read; did you mean `args`?",
+            "`zz`: unknown field, kept but not read"
+        ]
+    );
+    assert_eq!(misspelt(&findings(json!({ "comand": "c" }))), " (`comand`: did you mean `command`?)");
 }
