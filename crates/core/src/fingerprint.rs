@@ -159,7 +159,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_edit_of_one_field_is_another_fingerprint(field in 0..7usize, text in "[a-z]{1,6}") {
+        fn any_edit_of_one_field_is_another_fingerprint(field in 0..8usize, text in "[a-z]{1,6}") {
             let base = stdio("srv");
             let mut edited = base.clone();
             match field {
@@ -169,6 +169,7 @@ mod tests {
                 3 => edited.cwd.push(text),
                 4 => edited.env_policy = EnvPolicy::Restricted,
                 5 => edited.version_negotiation = VersionNegotiation::Legacy,
+                6 => edited.version_negotiation = VersionNegotiation::Modern,
                 _ => edited.pool = PoolMode::Shared,
             }
             prop_assert_ne!(Fingerprint::of(&Wire::Stdio(base)), Fingerprint::of(&Wire::Stdio(edited)));

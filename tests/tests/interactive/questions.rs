@@ -79,3 +79,22 @@ fn a_question_of_a_server_is_a_form_that_names_it() {
     glass.enters("/quit");
     assert_eq!(glass.ended(), 0);
 }
+
+#[test]
+fn a_server_that_answers_a_call_with_a_question_gets_the_answer_of_the_form() {
+    let sandbox = Sandbox::new();
+    let curious = sandbox.fake("curious", &["--modern", "--tool", "ask"]);
+    sandbox.user_servers(&json!({ "curious": curious }));
+    let mut glass = Glass::start(&sandbox, &[]);
+    glass.shows("1 connected");
+    glass.enters("/call mcp__curious__ask {}");
+    glass.shows("A question of curious");
+    glass.shows("Enter next, then answer");
+    glass.types("Ada\r\r");
+    glass.shows("held for you");
+    glass.loses("A question of curious");
+    glass.enters("/quit");
+    assert_eq!(glass.ended(), 0);
+    // The call, and the call with the answer and the state.
+    assert_eq!(sandbox.logged("curious", "call").len(), 2);
+}

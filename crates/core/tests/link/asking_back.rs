@@ -248,13 +248,14 @@ async fn a_question_goes_with_its_caller_and_with_its_connection() {
     until(SOON, || person.was_let_go()).await;
 
     let person = Arc::new(Person::default());
-    let (_server, opened, caller) = opened_for(&person, &results).await;
+    let (server, opened, caller) = opened_for(&person, &results).await;
     let booking = book(&caller, limits(10_000, 10_000));
     person.was_asked().await;
     let retiring = tokio::spawn(opened.lease.link.retire(Teardown::Verdict));
     assert_eq!(booking.await.unwrap(), Err(CallError::Interrupted));
     until(SOON, || person.was_let_go()).await;
     retiring.await.unwrap();
+    assert_eq!(server.times("tools/call"), 1);
 
     let person = Arc::new(Person::default());
     let (_server, opened, caller) = opened_for(&person, &results).await;

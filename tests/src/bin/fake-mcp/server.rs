@@ -178,6 +178,7 @@ impl Peer {
         self.at(Point::Call);
         match tool.as_str() {
             "slow" => self.slow(id, &params, reply),
+            "ask" => answer_with(id, Ok(asked(&params)), reply),
             "silent" => self.leave_unanswered(reply),
             "cancel_me" => reply.line(
                 &json!({
@@ -236,6 +237,25 @@ impl Peer {
     /// Takes a running call off the list; false when it is not on it any more. Its thread notices.
     fn stops(&self, id: &Value) -> bool {
         self.running.lock().is_ok_and(|mut running| running.remove(&id.to_string()).is_some())
+    }
+}
+
+/// Asks for a name in place of an answer, as servers of the era after `initialize` do, until it is answered.
+fn asked(params: &Value) -> Value {
+    match params.pointer("/inputResponses/who") {
+        Some(reply) => text(&format!("told {reply} and {}", params["requestState"])),
+        None => json!({
+            "resultType": "input_required",
+            "requestState": "held for you",
+            "inputRequests": { "who": { "method": "elicitation/create", "params": {
+                "message": "Who are you?",
+                "requestedSchema": {
+                    "type": "object",
+                    "properties": { "name": { "type": "string" } },
+                    "required": ["name"],
+                },
+            } } },
+        }),
     }
 }
 
