@@ -79,13 +79,9 @@ pub fn plan(verdicts: Verdicts, live: &LiveView<'_>) -> (Vec<Action>, BTreeMap<S
             },
         }
     }
-    let mut actions: Vec<Action> = live
-        .keys()
-        .zip(left)
-        .filter_map(|(name, left)| {
-            left.then(|| Action::Close { name: (*name).clone(), why: CloseCause::Left })
-        })
-        .collect();
+    let left = live.keys().zip(left).filter(|(_, left)| *left);
+    let mut actions: Vec<Action> =
+        left.map(|(name, _)| Action::Close { name: (*name).clone(), why: CloseCause::Left }).collect();
     actions.append(&mut closes);
     actions.append(&mut rest);
     (actions, refusals)
