@@ -1,6 +1,8 @@
 //! How do bytes travel to and from a server, and how is its process started and ended? Owns processes, pipes, HTTP and
 //! the guard; knows no list, no call and no reason why a connection is wanted.
 
+#[cfg(unix)]
+pub(crate) mod chatter;
 mod env;
 #[cfg(unix)]
 mod guard;

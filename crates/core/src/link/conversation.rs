@@ -197,7 +197,15 @@ impl Conversation {
     }
 
     /// Leaves nothing behind, and adds to the failure what the server said.
-    async fn give_up(self, failure: Failure) -> Failure {
+    async fn give_up(self, mut failure: Failure) -> Failure {
+        if failure.kind != FailureKind::Aborted
+            && let Some(line) = self.vitals.in_place_of_messages()
+        {
+            let shown = self.said.cause(&line);
+            failure.message.push_str(&format!(
+                "; what it wrote to stdout is no MCP message and begins with \"{shown}\""
+            ));
+        }
         let is_complete = failure.kind == FailureKind::Aborted || failure.stderr_tail.is_some();
         let failure = if is_complete { failure } else { self.vitals.with_tail(failure) };
         self.ground.end(Teardown::NeverLive).await;

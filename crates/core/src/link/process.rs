@@ -1,10 +1,7 @@
 //! How does an entry that names a command become an open connection? Owns the order of the steps from the queue of
 //! starts to the first word, and what is undone when one of them fails; each step itself is elsewhere.
 
-use std::{
-    sync::{Arc, atomic::AtomicU64},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use tokio::{
     process::ChildStdout,
@@ -24,6 +21,7 @@ use crate::{
     domain::{ServerSpec, Stdio, Wire},
     failure::{Failure, FailureKind},
     transport::{
+        chatter::Chatter,
         launch::{prepare, spawn_failure},
         outbox::Outbox,
         process::ServerProcess,
@@ -67,12 +65,14 @@ pub(super) async fn open_process(
         "the server's process runs"
     );
 
-    let transport = StdioTransport::new(started.output, started.outbox.clone(), Arc::new(AtomicU64::new(0)));
+    let chatter = Chatter::default();
+    let transport = StdioTransport::new(started.output, started.outbox.clone(), chatter.clone());
     let vitals = Vitals::Process(ProcessVitals {
         exit: started.process.exit(),
         stream: transport.ended(),
         outbox: started.outbox,
         stderr: started.stderr,
+        chatter,
         secrets: spec.masks.clone(),
     });
     let ground = Ground::Process(started.process);

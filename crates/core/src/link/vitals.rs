@@ -9,6 +9,7 @@ use crate::{
     domain::Secret,
     failure::{Failure, FailureKind},
     transport::{
+        chatter::Chatter,
         outbox::Outbox,
         process::Exit,
         stderr::Stderr,
@@ -38,6 +39,7 @@ pub(super) struct ProcessVitals {
     pub(super) stream: watch::Receiver<Option<StreamEnd>>,
     pub(super) outbox: Outbox,
     pub(super) stderr: Stderr,
+    pub(super) chatter: Chatter,
     pub(super) secrets: Vec<Secret>,
 }
 
@@ -51,6 +53,14 @@ impl Vitals {
                 let reason = lost.borrow().clone();
                 reason.unwrap_or_else(|| Failure::new(FailureKind::StreamClosed, "the connection was closed"))
             }
+        }
+    }
+
+    /// The first line of a server that wrote to its output and never sent a message: it may hold secrets.
+    pub(super) fn in_place_of_messages(&self) -> Option<String> {
+        match self {
+            Self::Process(process) => process.chatter.in_place_of_messages(),
+            Self::Remote(_) => None,
         }
     }
 

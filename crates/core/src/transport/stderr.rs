@@ -125,7 +125,7 @@ fn cut(line: &str) -> String {
 }
 
 /// A server must not paint on our screen: escape sequences and control characters go, line ends and tabs stay.
-fn without_control(text: &str) -> String {
+pub(super) fn without_control(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {

@@ -1,13 +1,7 @@
 //! How does a stream of bytes become messages? Owns the framing of standard input and output; knows neither process
 //! nor protocol state.
 
-use std::{
-    collections::VecDeque,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-};
+use std::{collections::VecDeque, sync::Arc};
 
 use bytes::{Buf, Bytes, BytesMut};
 use rmcp::{
@@ -23,6 +17,7 @@ use tokio::{
 };
 
 use super::{
+    chatter::Chatter,
     mend::{Message, decode},
     outbox::{Outbox, WriteError},
 };
@@ -52,14 +47,14 @@ pub(crate) struct StdioTransport<R> {
     ready: VecDeque<ServerJsonRpcMessage>,
     outbox: Outbox,
     ended: watch::Sender<Option<StreamEnd>>,
-    noise: Arc<AtomicU64>,
+    chatter: Chatter,
 }
 
 impl<R: AsyncRead + Unpin + Send> StdioTransport<R> {
-    /// A transport over a server's output and input. `noise` counts lines that were no messages.
-    pub(crate) fn new(output: R, outbox: Outbox, noise: Arc<AtomicU64>) -> Self {
+    /// A transport over a server's output and input. `chatter` hears of lines that are no messages.
+    pub(crate) fn new(output: R, outbox: Outbox, chatter: Chatter) -> Self {
         let (ended, _) = watch::channel(None);
-        Self { output, lines: Lines::default(), ready: VecDeque::new(), outbox, ended, noise }
+        Self { output, lines: Lines::default(), ready: VecDeque::new(), outbox, ended, chatter }
     }
 
     /// Tells when and why the stream ended.
@@ -77,7 +72,7 @@ impl<R: AsyncRead + Unpin + Send> StdioTransport<R> {
                 return Ok(message);
             }
             match self.lines.next_line() {
-                Some(line) => self.take(&line),
+                Some(line) => self.take(line),
                 None if self.lines.is_too_long() => return Err(StreamEnd::LineTooLong),
                 None => self.read().await?,
             }
@@ -88,21 +83,30 @@ impl<R: AsyncRead + Unpin + Send> StdioTransport<R> {
         let buffer = &mut self.lines.buffer;
         buffer.reserve(CHUNK);
         match self.output.read_buf(buffer).await {
-            Ok(0) => Err(StreamEnd::Eof),
+            Ok(0) => {
+                let rest = self.lines.rest();
+                if !is_blank(&rest) {
+                    self.chatter.add(rest);
+                }
+                Err(StreamEnd::Eof)
+            }
             Ok(_) => Ok(()),
             Err(error) => Err(StreamEnd::Broken(error.to_string())),
         }
     }
 
-    fn take(&mut self, line: &[u8]) {
-        if line.iter().all(u8::is_ascii_whitespace) {
+    fn take(&mut self, line: Bytes) {
+        if is_blank(&line) {
             return;
         }
-        for message in decode(line) {
+        for message in decode(&line) {
             match message {
-                Ok(message) => self.ready.push_back(Message::into_rmcp(message)),
+                Ok(message) => {
+                    self.chatter.pass();
+                    self.ready.push_back(Message::into_rmcp(message));
+                }
                 Err(noise) => {
-                    let count = self.noise.fetch_add(1, Ordering::Relaxed) + 1;
+                    let count = self.chatter.add(line.clone());
                     // The text itself may hold anything, secrets included.
                     tracing::debug!(?noise, bytes = line.len(), count, "skipped a line that is no message");
                 }
@@ -142,6 +146,10 @@ impl<R: AsyncRead + Unpin + Send + 'static> Transport<RoleClient> for StdioTrans
     }
 }
 
+fn is_blank(line: &[u8]) -> bool {
+    line.iter().all(u8::is_ascii_whitespace)
+}
+
 /// Splits bytes into lines without looking at any byte twice.
 #[derive(Debug, Default)]
 struct Lines {
@@ -165,6 +173,12 @@ impl Lines {
         Some(line)
     }
 
+    /// What stands behind the last line end.
+    fn rest(&mut self) -> Bytes {
+        self.searched = 0;
+        self.buffer.split().freeze()
+    }
+
     fn is_too_long(&self) -> bool {
         self.buffer.len() > LONGEST_LINE
     }
@@ -179,7 +193,7 @@ mod tests {
 
     fn transport(output: &[u8]) -> StdioTransport<std::io::Cursor<Vec<u8>>> {
         let outbox = Outbox::start(tokio::io::sink(), CancellationToken::new());
-        StdioTransport::new(std::io::Cursor::new(output.to_vec()), outbox, Arc::default())
+        StdioTransport::new(std::io::Cursor::new(output.to_vec()), outbox, Chatter::default())
     }
 
     #[tokio::test]
@@ -192,8 +206,23 @@ mod tests {
         while transport.receive().await.is_some() {
             messages += 1;
         }
-        assert_eq!((messages, transport.noise.load(Ordering::Relaxed)), (3, 3));
+        // What the stream ends in the middle of is one of them.
+        assert_eq!((messages, format!("{:?}", transport.chatter)), (3, "4 lines".to_owned()));
+        assert_eq!(transport.chatter.in_place_of_messages(), None);
         assert_eq!(*ended.borrow(), Some(StreamEnd::Eof));
+    }
+
+    #[tokio::test]
+    async fn what_a_server_writes_in_place_of_messages_is_kept_even_without_a_line_end() {
+        for output in ["\n Usage: srv\nmore\n", " Usage: srv"] {
+            let mut transport = transport(output.as_bytes());
+            assert!(transport.receive().await.is_none());
+            assert_eq!(
+                transport.chatter.in_place_of_messages().as_deref(),
+                Some(" Usage: srv"),
+                "{output:?}"
+            );
+        }
     }
 
     #[tokio::test]
@@ -215,7 +244,7 @@ mod tests {
     async fn a_character_split_over_two_reads_arrives_whole() {
         let (mut server, client) = tokio::io::duplex(64);
         let outbox = Outbox::start(tokio::io::sink(), CancellationToken::new());
-        let mut transport = StdioTransport::new(client, outbox, Arc::default());
+        let mut transport = StdioTransport::new(client, outbox, Chatter::default());
         let line = "{\"id\":1,\"result\":\"ä😀\"}\n".as_bytes();
         let writer = async {
             for byte in line {

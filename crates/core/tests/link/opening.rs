@@ -50,10 +50,40 @@ async fn an_exit_before_the_answer_is_told_with_its_code_and_its_last_words_mask
     server.masks.push("hunter2hunter2".to_owned());
     let failure = open(&server).await.err().unwrap();
     assert_eq!(failure.kind, FailureKind::Exited);
-    assert_eq!(failure.message, "the server exited with code 3 before it answered initialize");
+    let words = "the server exited with code 3 before it answered initialize; what it wrote to stdout is no MCP \
+                 message and begins with \"running 1 test\"";
+    assert_eq!(failure.message, words);
     let tail = failure.stderr_tail.unwrap();
     assert!(tail.contains("FOO_TOKEN missing, got •••"), "{tail}");
     assert!(server.processes().is_empty());
+}
+
+#[tokio::test]
+async fn what_stands_on_stdout_in_place_of_messages_is_quoted_in_one_line_without_secrets() {
+    let cases = [
+        (
+            r"printf '\033[1mUsage: srv\t%s\nmore\n' $FOO_SECRET; exit 2",
+            FailureKind::Exited,
+            "Usage: srv •••",
+        ),
+        ("printf no-line-end; exit 0", FailureKind::Exited, "no-line-end"),
+        ("echo Listening; exec sleep 1000", FailureKind::HandshakeTimeout, "Listening"),
+        (
+            "echo '{\"level\":\"info\"}'; exec 1>&-; exec sleep 1000",
+            FailureKind::StreamClosed,
+            "{\"level\":\"info\"}",
+        ),
+    ];
+    for (script, kind, line) in cases {
+        let mut server = Server::shell(script).with("FOO_SECRET", "hunter2hunter2").within(LIMIT);
+        server.masks.push("hunter2hunter2".to_owned());
+        let failure = open(&server).await.err().unwrap();
+        assert_eq!(failure.kind, kind, "{script}: {failure}");
+        let words = format!("; what it wrote to stdout is no MCP message and begins with \"{line}\"");
+        assert!(failure.message.ends_with(&words), "{script}: {failure}");
+    }
+    let failure = open(&Server::scripted("dies-after")).await.err().unwrap();
+    assert!(!failure.message.contains("stdout"), "{failure}");
 }
 
 #[tokio::test]
