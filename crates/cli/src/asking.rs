@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use qwen_approvals::{ApprovalHash, Verdict};
-use qwen_core::ServerName;
+use qwen_core::{FolderTrust, ServerName};
 
 use crate::{
     derive::{Derived, FolderQuestion, Promptable},
@@ -91,6 +91,8 @@ enum FolderAsked {
     NotYet,
     /// What was said is on its way into the record, or the person put it off.
     Once,
+    /// The person wants to be asked again.
+    Again,
 }
 
 impl Asking {
@@ -125,6 +127,11 @@ impl Asking {
     /// Whether a question stands.
     pub(crate) fn is_open(&self) -> bool {
         self.current.is_some()
+    }
+
+    /// The folder is asked about again, unless it is trusted, whatever was said before.
+    pub(crate) fn ask_about_folder(&mut self) {
+        self.folder = FolderAsked::Again;
     }
 
     /// Takes a line that was typed.
@@ -181,19 +188,24 @@ impl Asking {
         let waits = |shown: &Promptable| {
             derived.promptable.get(&shown.name).is_some_and(|asked| asked.hash == shown.hash)
         };
-        let folder_first =
-            (derived.folder_question, self.folder) == (FolderQuestion::Ask, FolderAsked::NotYet);
         match &self.current {
             Some(Asked::Servers(all)) => all.iter().all(waits),
-            Some(Asked::Server(asked)) => waits(asked) && !folder_first,
+            Some(Asked::Server(asked)) => waits(asked) && !self.folder_is_due(derived),
             Some(Asked::Folder) | None => false,
         }
     }
 
+    fn folder_is_due(&self, derived: &Derived) -> bool {
+        match self.folder {
+            FolderAsked::NotYet => derived.folder_question == FolderQuestion::Ask,
+            FolderAsked::Once => false,
+            FolderAsked::Again => derived.folder == FolderTrust::Untrusted,
+        }
+    }
+
     fn wanted(&self, derived: &Derived) -> Option<Asked> {
-        match (derived.folder_question, self.folder) {
-            (FolderQuestion::Ask, FolderAsked::NotYet) => return Some(Asked::Folder),
-            (FolderQuestion::Ask, FolderAsked::Once) | (FolderQuestion::Settled, _) => {}
+        if self.folder_is_due(derived) {
+            return Some(Asked::Folder);
         }
         let done = |asked: &Promptable| {
             let key = (asked.name.clone(), asked.hash.clone());
@@ -356,6 +368,24 @@ mod tests {
         assert_eq!(asked(&mut asking, &derived).unwrap(), "folder");
         assert!(matches!(asking.answer("y", &derived), Reply::Trust(FolderWord::Trust)));
         // The record is written now; until it is read, nobody asks about the folder again.
+        assert_eq!(asked(&mut asking, &derived).unwrap(), "a");
+    }
+
+    #[test]
+    fn the_folder_is_asked_about_again_where_somebody_wants_it_until_it_is_trusted() {
+        let mut derived = Derived { folder: FolderTrust::Untrusted, ..waiting(&["a"]) };
+        let mut asking = Asking::default();
+        assert_eq!(asked(&mut asking, &derived).unwrap(), "a");
+        for said in [Said::NotNow, Said::Reject] {
+            asking.ask_about_folder();
+            assert_eq!(asked(&mut asking, &derived).unwrap(), "folder");
+            asking.say(said, &derived);
+            assert_eq!(asked(&mut asking, &derived).unwrap(), "a");
+        }
+        asking.ask_about_folder();
+        assert_eq!(asked(&mut asking, &derived).unwrap(), "folder");
+        // It was trusted elsewhere.
+        derived.folder = FolderTrust::Trusted;
         assert_eq!(asked(&mut asking, &derived).unwrap(), "a");
     }
 }

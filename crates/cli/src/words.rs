@@ -102,7 +102,7 @@ pub(crate) fn of_refusal(
             ),
             None => Words::new(
                 format!("the folder {} is not trusted", visible(&back.root.display().to_string())),
-                format!("run `qwen trust` there{}, if you trust what is in it", back.prompt.elsewhere()),
+                format!("{}, if you trust what is in it", back.prompt.trust()),
             ),
         },
         Refusal::NotAllowed(NotAllowedBy::LaunchBound) => Words::new(

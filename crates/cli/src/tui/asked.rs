@@ -19,6 +19,8 @@ pub(super) enum Command {
     Use(Wish),
     /// What was decided.
     Approvals,
+    /// Be asked about the folder again.
+    Trust,
     /// Which files are read, and what is wrong in them.
     Settings,
     /// What can be typed.
@@ -57,7 +59,7 @@ impl Wish {
 }
 
 /// Every command, as typed and as explained, in the order in which help shows them.
-pub(super) const COMMANDS: [(&str, &str, &str); 10] = [
+pub(super) const COMMANDS: [(&str, &str, &str); 11] = [
     ("/mcp", "", "every server with its state; Enter shows one in full; also /mcp reconnect NAME"),
     ("/tools", "[SERVER]", "the tools on offer"),
     ("/call", "TOOL {JSON}", "call a tool"),
@@ -65,6 +67,7 @@ pub(super) const COMMANDS: [(&str, &str, &str); 10] = [
     ("/resource", "URI", "read a resource"),
     ("/reload", "", "read every settings file again; applies edits that were held back"),
     ("/approvals", "", "what was approved or rejected in this project"),
+    ("/trust", "", "be asked again whether this folder is trusted"),
     ("/settings", "", "which files are read, and what is wrong in them"),
     ("/help", "", "this list, and the keys"),
     ("/quit", "", "end the session"),
@@ -102,6 +105,7 @@ pub(super) fn command(line: &str) -> Command {
             _ => Command::No("which resource? type /resource URI; /mcp shows them".to_owned()),
         },
         "/approvals" => Command::Approvals,
+        "/trust" => Command::Trust,
         "/settings" => Command::Settings,
         "/help" | "/?" | "?" => Command::Help,
         "/quit" | "/exit" => Command::Quit,
@@ -165,6 +169,7 @@ mod tests {
             ("/resource file:///x", Command::Use(Wish::Resource(None, "file:///x".into()))),
             ("/resource s file:///x", Command::Use(Wish::Resource(Some("s".into()), "file:///x".into()))),
             ("/approvals", Command::Approvals),
+            ("/trust", Command::Trust),
             ("/settings", Command::Settings),
             ("/help", Command::Help),
             ("/exit", Command::Quit),

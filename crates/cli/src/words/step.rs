@@ -47,6 +47,14 @@ impl Prompt {
         }
     }
 
+    /// Says that the project's folder is trusted.
+    pub(super) fn trust(self) -> &'static str {
+        match self {
+            Self::Shell => "run `qwen trust` there",
+            Self::Session => "type /trust",
+        }
+    }
+
     /// Behind a command that only a shell has.
     pub(super) fn elsewhere(self) -> &'static str {
         match self {

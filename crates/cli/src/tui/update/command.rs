@@ -1,6 +1,6 @@
 //! What does a command that was typed do? It changes what is on the screen or asks for an effect.
 
-use qwen_core::ServerName;
+use qwen_core::{FolderTrust, ServerName};
 
 use super::{
     super::{
@@ -14,7 +14,7 @@ use super::{
         notices::Held,
         state::{Company, Course, Running, State},
     },
-    is_connected, is_known,
+    is_connected, is_known, questions,
 };
 use crate::{
     commands::unknown_at,
@@ -71,6 +71,17 @@ fn run(state: &mut State, asked: Command, now: u64) -> Vec<Effect> {
         }
         Command::Use(wish) => begin(state, wish, now),
         Command::Approvals => vec![Effect::Approvals],
+        Command::Trust => match state.derived.folder {
+            FolderTrust::Untrusted => {
+                state.asking.ask_about_folder();
+                questions::ask(state)
+            }
+            FolderTrust::Trusted => {
+                let said = "this folder is trusted; `qwen trust --deny` in another terminal takes that back";
+                state.say(Line::new(Tone::Quiet, said));
+                Vec::new()
+            }
+        },
         Command::Settings => {
             let lines = listing::settings(&state.snapshot, &state.derived);
             state.transcript.extend(lines);

@@ -1,6 +1,12 @@
 //! Do questions appear, go and get their answers as they should, whatever else happens?
 
+use qwen_core::FolderTrust;
+
 use super::*;
+use crate::{
+    asking::FolderWord,
+    derive::{Derived, FolderQuestion},
+};
 
 #[test]
 fn a_question_appears_by_itself_and_goes_by_itself_when_nothing_waits() {
@@ -220,4 +226,27 @@ fn all_cannot_be_approved_before_the_last_of_them_was_on_the_screen() {
     // What was seen stays seen.
     press(&mut state, KeyCode::PageUp, now);
     assert_eq!(decided(&press(&mut state, KeyCode::Enter, now)).len(), 12);
+}
+
+#[test]
+fn what_was_put_off_about_the_folder_can_be_said_from_inside_the_session() {
+    let mut state = session(80, 24);
+    let untrusted = || Derived {
+        folder: FolderTrust::Untrusted,
+        folder_question: FolderQuestion::Ask,
+        ..Derived::default()
+    };
+    files_mean(&mut state, untrusted(), NOW);
+    let now = rests(&mut state, NOW);
+    press(&mut state, KeyCode::Esc, now);
+    assert_eq!(about(&state), None);
+    enters(&mut state, "/trust", now);
+    assert_eq!(about(&state).as_deref(), Some("folder"));
+    let effects = answers(&mut state, "Trust", now);
+    assert!(matches!(&effects[..], [Effect::Trust(FolderWord::Trust)]), "{effects:?}");
+    files_mean(&mut state, Derived::default(), now);
+    told(&mut state);
+    enters(&mut state, "/trust", now);
+    assert_eq!(about(&state), None);
+    assert!(told(&mut state)[1].starts_with("this folder is trusted"));
 }
