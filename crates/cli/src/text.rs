@@ -200,6 +200,18 @@ pub(crate) fn cut_to(text: &str, room: usize) -> String {
     cut
 }
 
+/// The same, but the folders of its paths go first: what a file is called says more.
+pub(crate) fn cut_paths_to(text: &str, room: usize) -> String {
+    if text.width() <= room {
+        return text.to_owned();
+    }
+    let short = |word: &str| match word.rsplit_once('/') {
+        Some((folders, name)) if folders.starts_with(['/', '~']) && !name.is_empty() => format!("…/{name}"),
+        Some(_) | None => word.to_owned(),
+    };
+    cut_to(&text.split(' ').map(short).collect::<Vec<_>>().join(" "), room)
+}
+
 /// One cell of a table.
 #[derive(Clone, Debug)]
 pub(crate) struct Cell {
@@ -244,6 +256,18 @@ mod tests {
         let row = |a: &str, b: &str| vec![Cell::new(Tone::Good, a), Cell::new(Tone::Normal, b)];
         let table = columns(&[row("数据库", "x"), row("a", "y"), row("", "")], Paint::Plain);
         assert_eq!(table, "数据库  x\na       y\n\n");
+    }
+
+    #[test]
+    fn of_a_path_that_does_not_fit_the_name_of_the_file_stays() {
+        for (text, room, expected) in [
+            ("off in /home/u/settings.json:4", 30, "off in /home/u/settings.json:4"),
+            ("off in /home/u/settings.json:4", 29, "off in …/settings.json:4"),
+            ("off in ~/.qwen/settings.json:4 now", 20, "off in …/settings.j…"),
+            ("read https://e.example/a/b and /", 10, "read http…"),
+        ] {
+            assert_eq!(cut_paths_to(text, room), expected);
+        }
     }
 
     #[test]

@@ -158,8 +158,19 @@ impl Wrap {
                 return;
             }
         }
-        // A word longer than a line is cut between characters.
-        for character in word.graphemes(true) {
+        for part in word.split_inclusive('/') {
+            self.part(tone, part);
+        }
+    }
+
+    /// A word longer than a line is cut behind a slash, so that the name of a file stays whole, or else between
+    /// characters.
+    fn part(&mut self, tone: Tone, part: &str) {
+        let width = part.trim_end().width();
+        if self.column + width > self.width && self.indent + width <= self.width && self.words > 0 {
+            self.next();
+        }
+        for character in part.graphemes(true) {
             if self.column + character.width() > self.width {
                 if character.trim().is_empty() {
                     return;
@@ -222,6 +233,11 @@ mod tests {
         };
         assert_eq!(wrapped("one two three", 8, 2), ["one two ", "  three"]);
         assert_eq!(wrapped("abcdefghij", 4, 1), ["abcd", " efg", " hij"]);
+        assert_eq!(
+            wrapped("in /home/u/project/settings.json:4 (user)", 18, 3),
+            ["in ", "   /home/u/", "   project/", "   settings.json:4", "   (user)"]
+        );
+        assert_eq!(wrapped("/home/u/settings.json", 14, 1), ["/home/u/", " settings.json"]);
         assert_eq!(wrapped("数据库服务", 4, 0), ["数据", "库服", "务"]);
         assert_eq!(wrapped("", 4, 0), [""]);
         assert_eq!(wrapped("ab", 1, 5), ["a", "b"]);

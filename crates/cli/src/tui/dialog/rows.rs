@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     row::tone_of,
-    text::{Tone, count, cut_to, visible},
+    text::{Tone, count, cut_paths_to, cut_to, visible},
     words::{of_phase, of_removed},
 };
 
@@ -143,7 +143,7 @@ fn line(state: &State, name: &ServerName, mark: &str, name_width: usize, width: 
         }
     };
     let room = width.saturating_sub(head.width() + 2);
-    head.and(Tone::Normal, "  ").and(Tone::Quiet, &cut_to(&visible(&about), room))
+    head.and(Tone::Normal, "  ").and(Tone::Quiet, &cut_paths_to(&visible(&about), room))
 }
 
 #[cfg(test)]
