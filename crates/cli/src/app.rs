@@ -126,14 +126,14 @@ impl App {
     /// Says on stderr which flags mean more or less than somebody may think.
     fn note_flags(&self) {
         if self.launch.flags.yolo == Yolo::On {
-            output::note("qwen: --yolo approves every undecided server for this run; nobody is asked");
+            output::say("qwen: --yolo approves every undecided server for this run; nobody is asked");
         }
         let missing = self.snapshot.sources.values().filter(|source| {
             matches!(source.id, SourceId::Session(_)) && source.presence == Presence::Missing
         });
         for path in missing.filter_map(|source| source.path.as_ref()) {
             let path = path.display().to_string();
-            output::note(&format!(
+            output::say(&format!(
                 "qwen: --mcp-config {}: the file does not exist, so that it brings no server",
                 visible(&path)
             ));
@@ -142,7 +142,7 @@ impl App {
         for name in self.launch.approves_nothing() {
             let known = rows.get_or_insert_with(|| self.derived().rows).contains_key(name);
             let why = if known { "that server needs no approval" } else { "no server has that name" };
-            output::note(&format!(
+            output::say(&format!(
                 "qwen: --approve-mcp {} changes nothing: {why}; see `qwen mcp list --no-connect`",
                 visible(name.as_str())
             ));

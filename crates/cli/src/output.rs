@@ -2,9 +2,10 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 
+use rustix::fd::AsFd;
 use serde::Serialize;
 
-use crate::exit::Exit;
+use crate::{exit::Exit, text::hanging};
 
 /// Writes a text to stdout. Whoever stopped reading wanted no more of it.
 pub(crate) fn print(text: &str) {
@@ -26,11 +27,13 @@ pub(crate) const WIDTH: usize = 80;
 
 /// How many columns the terminal behind stdout has, or [`WIDTH`].
 pub(crate) fn width() -> usize {
-    rustix::termios::tcgetwinsize(io::stdout())
-        .ok()
-        .map(|size| usize::from(size.ws_col))
-        .filter(|&width| width > 0)
-        .unwrap_or(WIDTH)
+    columns_of(io::stdout()).unwrap_or(WIDTH)
+}
+
+/// How many columns a terminal has; `None` of anything else, and of one that does not know.
+fn columns_of(terminal: impl AsFd) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(terminal).ok()?;
+    Some(usize::from(size.ws_col)).filter(|&width| width > 0)
 }
 
 /// Writes one JSON document to stdout.
@@ -47,9 +50,24 @@ pub(crate) fn note(text: &str) {
     drop(out.write_all(format!("{text}\n").as_bytes()));
 }
 
+/// Says a sentence of ours on stderr: broken into lines for a terminal, and in one line for whatever reads a pipe.
+pub(crate) fn say(sentence: &str) {
+    note(&broken(sentence, columns_of(io::stderr())));
+}
+
+/// What follows the first line stands four columns in. What has lines of its own keeps them.
+fn broken(sentence: &str, columns: Option<usize>) -> String {
+    match columns {
+        Some(columns) if !sentence.contains('\n') => {
+            hanging("", sentence, columns.saturating_sub(4)).join("\n    ")
+        }
+        Some(_) | None => sentence.to_owned(),
+    }
+}
+
 /// Says on stderr what failed, with every cause, and gives the exit.
 pub(crate) fn fail(error: &dyn std::error::Error, exit: Exit) -> Exit {
-    note(&failure(error));
+    say(&failure(error));
     exit
 }
 
@@ -60,11 +78,29 @@ pub(crate) fn failure(error: &dyn std::error::Error) -> String {
 
 /// Says on stderr that something else failed.
 pub(crate) fn complain(what: &str, error: &dyn std::error::Error) {
-    note(&format!("qwen: failed to {what}: {}", chain(error)));
+    say(&format!("qwen: failed to {what}: {}", chain(error)));
 }
 
 /// An error and its causes in one line.
 pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |error| error.source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_is_broken_for_a_terminal_and_whole_for_a_pipe() {
+        let sentence = "qwen: failed to find it; run `qwen mcp list --no-connect` there";
+        assert_eq!(broken(sentence, None), sentence);
+        assert_eq!(broken(sentence, Some(80)), sentence);
+        assert_eq!(
+            broken(sentence, Some(30)),
+            "qwen: failed to find it;\n    run\n    qwen mcp list --no-connect\n    there"
+        );
+        let lines = "qwen: failed to go on: it said\n  something that is longer than a line";
+        assert_eq!(broken(lines, Some(30)), lines);
+    }
 }

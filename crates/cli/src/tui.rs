@@ -57,7 +57,7 @@ pub(crate) fn run(global: &Global) -> Exit {
 /// The same in given surroundings.
 pub(crate) fn run_in(environment: Environment, global: &Global) -> Exit {
     if let Some(reason) = NoScreen::here(&environment) {
-        output::note(&format!(
+        output::say(&format!(
             "qwen: no interactive session here: {}; going on as `qwen mcp watch`",
             reason.as_str()
         ));

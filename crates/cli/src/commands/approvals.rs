@@ -138,7 +138,7 @@ fn revoke(app: &App, args: &RevokeArgs) -> Exit {
     match revoked {
         Err(error) => output::fail(&error, Exit::Failed),
         Ok(revoked) if revoked.servers.is_empty() => {
-            output::note(&nothing_to_revoke(args.name.as_deref()));
+            output::say(&nothing_to_revoke(args.name.as_deref()));
             if args.name.is_some() { Exit::Failed } else { Exit::Ok }
         }
         Ok(revoked) => {

@@ -64,7 +64,7 @@ pub(crate) fn reject(global: &Global, args: &RejectArgs) -> Exit {
 }
 
 fn usage(why: &str) -> Exit {
-    output::note(&format!("qwen: {why}"));
+    output::say(&format!("qwen: {why}"));
     Exit::Usage
 }
 
@@ -138,7 +138,7 @@ impl Deciding<'_> {
                 Some(_) | None => self.decide(&asked),
             },
             Target::Not { why, exit } => {
-                output::note(&format!("qwen: {why}"));
+                output::say(&format!("qwen: {why}"));
                 self.worse(exit);
             }
         }

@@ -53,7 +53,7 @@ pub(crate) fn run(global: &Global, args: &GetArgs) -> Exit {
     };
     let derived = app.derived();
     let Some(row) = derived.rows.get(args.name.as_str()) else {
-        output::note(&format!("qwen: {}", unknown(&derived, &args.name)));
+        output::say(&format!("qwen: {}", unknown(&derived, &args.name)));
         return Exit::Failed;
     };
     let probed = match probed(&app, &derived, row, args) {

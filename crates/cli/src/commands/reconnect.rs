@@ -27,7 +27,7 @@ pub(crate) fn run(global: &Global, args: &ReconnectArgs) -> Exit {
     let names: Vec<ServerName> = match &args.name {
         Some(name) if derived.rows.contains_key(name.as_str()) => vec![ServerName::from(name.as_str())],
         Some(name) => {
-            output::note(&format!("qwen: {}", unknown(&derived, name)));
+            output::say(&format!("qwen: {}", unknown(&derived, name)));
             return Exit::Failed;
         }
         None => derived.rows.keys().cloned().collect(),

@@ -144,7 +144,7 @@ fn show(global: &Global, app: &App, args: &SettingsShowArgs) -> Exit {
         .collect();
     let settings = shown_settings(&*app.schema, &roots, args.key.as_deref());
     if let (true, Some(key)) = (settings.is_empty(), &args.key) {
-        output::note(&nothing_sets(key));
+        output::say(&nothing_sets(key));
         return Exit::Failed;
     }
     let origins = if args.origin { Origins::Shown } else { Origins::Left };
