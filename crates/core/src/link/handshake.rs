@@ -97,7 +97,7 @@ pub(super) async fn shake(
         VersionNegotiation::Auto => match initialize(&asker, &ours).await {
             // Such a server knows the newer era alone, and says so in the way of the older.
             Ok(result) if protocol::version(&result) == Some(MODERN) => discover(asker, &ours).await?,
-            Err(error) if error.is_unknown_method() || error.status() == Some(400) => {
+            Err(error) if error.is_unknown_method() || error.status() == Some(400) || names_newer(&error) => {
                 discover(asker, &ours).await.map_err(|second| worse(error, second))?
             }
             result => return initialized(asker, result, shook_hands).await,
@@ -154,7 +154,7 @@ async fn discover(asker: Asker, ours: &Ours<'_>) -> Result<Agreed, NoAgreement> 
 async fn discover_alone(asker: Asker, ours: &Ours<'_>) -> Result<Agreed, NoAgreement> {
     let asker = asker.with_meta(ours.meta());
     let result = match asker.answer(Opening::Discover.method(), None, Abandoned::Silent).await {
-        Err(refused) if supported(&refused).iter().any(|version| version == MODERN) => {
+        Err(refused) if names_newer(&refused) => {
             asker.answer(Opening::Discover.method(), None, Abandoned::Silent).await
         }
         result => result,
@@ -195,6 +195,11 @@ impl Ours<'_> {
 
 fn instructions(result: &Value) -> Option<String> {
     result.get("instructions").and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
+}
+
+/// Whether a refusal says that the version of the newer era would do.
+fn names_newer(refusal: &AskError) -> bool {
+    supported(refusal).iter().any(|version| version == MODERN)
 }
 
 /// The versions that a refusal names.

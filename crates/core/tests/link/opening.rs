@@ -133,14 +133,16 @@ async fn a_server_of_the_newer_era_is_asked_in_its_way_unless_the_entry_forbids_
 }
 
 #[tokio::test]
-async fn a_server_that_answers_initialize_with_the_newer_era_is_talked_to_in_it() {
-    let mut server = Server::scripted("answers-newer").with("SERVER_VERSION", "2026-07-28");
-    let opened = open(&server).await.unwrap();
-    assert_eq!(server.told(), ["initialize", "server/discover", "tools/list"]);
-    drop(opened);
-    server.negotiation = qwen_core::VersionNegotiation::Legacy;
-    let failure = open(&server).await.err().unwrap();
-    assert!(failure.message.contains("the server speaks 2026-07-28, we speak 2024-11-05"), "{failure}");
+async fn a_server_that_answers_or_refuses_initialize_with_the_newer_era_is_talked_to_in_it() {
+    for how in ["answers-newer", "answers-newer,refuses"] {
+        let mut server = Server::scripted(how).with("SERVER_VERSION", "2026-07-28");
+        let opened = open(&server).await.unwrap();
+        assert_eq!(server.told(), ["initialize", "server/discover", "tools/list"]);
+        drop(opened);
+        server.negotiation = qwen_core::VersionNegotiation::Legacy;
+        let failure = open(&server).await.err().unwrap();
+        assert!(failure.message.contains("the server speaks 2026-07-28, we speak 2024-11-05"), "{failure}");
+    }
 }
 
 #[tokio::test]

@@ -122,6 +122,12 @@ impl Server {
         if self.is("modern") || self.is("knows-nothing") {
             return error(id, -32601, "unknown method");
         }
+        if self.is("answers-newer") && self.is("refuses") {
+            let supported = json!({"supported": [std::env::var("SERVER_VERSION").unwrap()]});
+            return say(
+                &json!({"id": id, "error": {"code": -32602, "message": "Unsupported", "data": supported}}),
+            );
+        }
         if self.is("signals-itself") {
             rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL).unwrap();
         }
