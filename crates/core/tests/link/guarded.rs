@@ -1,7 +1,9 @@
 //! What outlives a `kill -9` of the program: nothing but the guard, and that not for long.
 
 use std::{
-    io::{BufRead, BufReader},
+    cell::RefCell,
+    io::{BufRead, BufReader, Write},
+    os::unix::process::ExitStatusExt,
     process::{Child, Command, Stdio},
     time::Duration,
 };
@@ -165,4 +167,26 @@ async fn a_guard_that_was_given_up_is_tried_again_before_a_server_starts_without
     let opened = open_on(&connector_with(guard.clone()), &server, Default::default()).await.unwrap();
     assert!(guard.is_watching());
     opened.lease.link.retire(Teardown::Exit).await;
+}
+
+#[tokio::test]
+async fn a_guard_kills_what_was_being_started_when_its_owner_ended() {
+    use std::os::unix::process::CommandExt;
+    let mut guard = Command::new(exe()).arg("__guard").stdin(Stdio::piped()).spawn().unwrap();
+    let starting = || Command::new("cat").stdin(Stdio::piped()).process_group(0).spawn().unwrap();
+    let (announced, mut other) = (RefCell::new(starting()), starting());
+    let input = std::fs::read_link(format!("/proc/{}/fd/0", announced.borrow().id())).unwrap();
+    let pipe = input.to_str().unwrap().trim_start_matches("pipe:[").trim_end_matches(']');
+    let mut line = guard.stdin.take().unwrap();
+    writeln!(line, "?1 {pipe}").unwrap();
+    drop(line);
+    assert!(guard.wait().unwrap().success());
+    // Nobody closed its input, so that it ends by a signal or not at all.
+    let input = announced.borrow_mut().stdin.take();
+    until(GONE, || announced.borrow_mut().try_wait().unwrap().is_some()).await;
+    drop(input);
+    assert_eq!(announced.borrow_mut().wait().unwrap().signal(), Some(9));
+    assert!(other.try_wait().unwrap().is_none());
+    other.kill().unwrap();
+    other.wait().unwrap();
 }

@@ -238,6 +238,25 @@ async fn servers_that_hang_never_hold_the_others() {
 }
 
 #[tokio::test]
+async fn of_many_servers_sixteen_are_started_at_a_time() {
+    let connector = connector();
+    let hanging =
+        || Server::shell("echo runs > $SERVER_LOG; exec sleep 1000").within(Duration::from_secs(60));
+    let servers: Vec<Server> = (0..17).map(|_| hanging()).collect();
+    let cancel = CancellationToken::new();
+    let began = Instant::now();
+    let open =
+        futures::future::join_all(servers.iter().map(|server| open_on(&connector, server, cancel.clone())));
+    let watch = async {
+        until(SOON, || servers.iter().all(|server| server.times("runs") == 1)).await;
+        // The last one waits until one of the others has had its time.
+        assert!(began.elapsed() >= Duration::from_millis(250), "{:?}", began.elapsed());
+        cancel.cancel();
+    };
+    futures::future::join(open, watch).await;
+}
+
+#[tokio::test]
 async fn a_command_that_is_not_there_fails_at_once() {
     let failure = open(&Server::command("no-such-command", &[])).await.err().unwrap();
     assert_eq!(failure.kind, FailureKind::CommandNotFound);

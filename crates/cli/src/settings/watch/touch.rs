@@ -26,3 +26,27 @@ impl Touch {
         latest.unwrap_or_else(Instant::now)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use futures::FutureExt as _;
+    use tokio::time::advance;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn the_latest_event_counts_from_its_own_moment_however_late_somebody_hears_of_it() {
+        let touch = Touch::default();
+        touch.tell();
+        advance(Duration::from_millis(100)).await;
+        touch.tell();
+        let latest = Instant::now();
+        advance(Duration::from_millis(100)).await;
+        assert_eq!(touch.told().await, latest);
+        assert!(touch.told().now_or_never().is_none());
+        touch.tell();
+        assert_eq!(touch.told().await, Instant::now());
+    }
+}
