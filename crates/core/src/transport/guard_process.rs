@@ -82,6 +82,10 @@ impl LeftOver {
 
 /// The processes whose standard input is one of these pipes. A child holds our end of the guard's line until it has
 /// become the server, so that at the end of the line whatever was being started has its group and its input.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the kernel tells what a process reads in its folder and nowhere else"
+)]
 fn readers_of<'a>(pipes: impl Iterator<Item = &'a u64>) -> Vec<Pid> {
     let inputs: HashSet<OsString> = pipes.map(|pipe| format!("pipe:[{pipe}]").into()).collect();
     if inputs.is_empty() {

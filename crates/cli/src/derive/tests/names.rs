@@ -174,6 +174,8 @@ fn only_what_would_connect_is_asked_about() {
         site.verdicts(&derived),
         "excluded excluded, off disabled, broken invalid, unset invalid, good pending_approval"
     );
+    assert_eq!(derived.rows["unset"].unset.as_deref(), Some("NOPE"));
+    assert_eq!(derived.rows["broken"].unset, None);
     assert_eq!(derived.promptable.keys().map(ServerName::as_str).collect::<Vec<_>>(), ["good"]);
     let bounded = site.bound(&["other"]);
     assert!(bounded.start().1.promptable.is_empty());
