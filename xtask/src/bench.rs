@@ -76,7 +76,12 @@ pub(crate) fn run(sh: &Shell, asked: &Asked) -> anyhow::Result<()> {
         let from = sh.current_dir().join("tests/peers");
         packages::required(packages::npm(sh, &from, &peers)?)?;
     }
-    let before = machine(sh)?;
+    let with = if asked.program.iter().any(|word| word == "--peer") {
+        " The others are those pinned in `tests/peers`."
+    } else {
+        ""
+    };
+    let before = machine(sh)? + with;
     let (whole, mut broken) = program(sh, &target, &peers, &asked.program)?;
     let (pure, costly) = libraries(sh, &target)?;
     broken.extend(costly);

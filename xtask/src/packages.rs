@@ -65,7 +65,9 @@ pub(crate) fn pip(sh: &Shell, from: &Path, to: &Path) -> anyhow::Result<Result<(
         return Ok(Err(Missing(why.into())));
     }
     let lock = from.join("requirements.txt");
-    let stamp = Stamp::new(sh, to, std::slice::from_ref(&lock), &version)?;
+    // The programs in an environment name its folder, so one that was moved is to be made again.
+    let made = format!("{version} in {}", to.display());
+    let stamp = Stamp::new(sh, to, std::slice::from_ref(&lock), &made)?;
     if stamp.holds(sh) {
         return Ok(Ok(()));
     }

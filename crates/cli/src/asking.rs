@@ -103,6 +103,10 @@ impl Asking {
         };
         // Once it has been seen as decided, a revoked decision is asked about again.
         self.answered.retain(|(name, hash)| waits(name, hash));
+        // Whoever wanted to be asked has an answer, given elsewhere.
+        if self.folder == FolderAsked::Again && derived.folder == FolderTrust::Trusted {
+            self.folder = FolderAsked::Once;
+        }
         if self.still_stands(derived) {
             return None;
         }
@@ -387,5 +391,8 @@ mod tests {
         // It was trusted elsewhere.
         derived.folder = FolderTrust::Trusted;
         assert_eq!(asked(&mut asking, &derived).unwrap(), "a");
+        // And then not any more: that is an answer too.
+        derived.folder = FolderTrust::Untrusted;
+        assert!(asking.next(&derived).is_none());
     }
 }

@@ -51,6 +51,10 @@ pub fn mask_args<'a>(args: impl IntoIterator<Item = &'a str>, secrets: &[Secret]
 fn mask_known(text: &str, secrets: &[Secret]) -> String {
     let mut known: Vec<&str> =
         secrets.iter().map(Secret::expose).filter(|secret| secret.chars().count() >= SHORTEST).collect();
+    // Of a secret of several lines each stands alone in a text that was taken apart into lines.
+    let lines =
+        secrets.iter().map(Secret::expose).filter(|secret| secret.contains('\n')).flat_map(str::lines);
+    known.extend(lines.map(str::trim).filter(|line| line.chars().count() >= ANYWHERE));
     // A secret that contains another one must go first, or its rest would stay.
     known.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
     known.into_iter().fold(text.to_owned(), |text, secret| {
@@ -292,6 +296,12 @@ mod tests {
             "(•••) •••, hunter hunt_1 xhunt •••"
         );
         assert_eq!(mask_text("abc", &known), "abc");
+    }
+
+    #[test]
+    fn a_secret_of_several_lines_is_masked_in_texts_of_one_line() {
+        let known = ["tok-aaaaaaaa\ntok-bbbbbbbb\nend\n".into(), "hunter2hunter2\n".into()];
+        assert_eq!(mask_text("is tok-bbbbbbbb and hunter2hunter2 the end", &known), "is ••• and ••• the end");
     }
 
     #[test]

@@ -213,7 +213,7 @@ impl Merging {
                 }
                 (MergeRule::Deep | MergeRule::ByName, value @ Value::Object(_)) => {
                     // An empty object adds nothing to what lower scopes say, but is a value where they say nothing.
-                    if self.below(&key).next().is_none() {
+                    if self.below(&key).next().is_none() && !self.collects_below(&key) {
                         self.set(key, value, scope);
                     }
                 }
@@ -233,6 +233,13 @@ impl Merging {
     fn below<'a>(&'a self, key: &'a KeyPath) -> impl Iterator<Item = &'a KeyPath> {
         let from_there = self.origins.range(key..).map(|(known, _)| known);
         from_there.take_while(move |known| known.starts_with(key))
+    }
+
+    /// Whether a key below `key` has collected something.
+    fn collects_below(&self, key: &KeyPath) -> bool {
+        [(ALLOWED, &self.allowed), (EXCLUDED, &self.excluded)]
+            .into_iter()
+            .any(|(collecting, lists)| !lists.is_empty() && collecting.starts_with(&segments(key)))
     }
 
     /// Makes room for members of an object: a value that was taken whole there, or an empty object, gives way.

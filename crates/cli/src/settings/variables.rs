@@ -49,6 +49,8 @@ pub(crate) struct Expanded {
     pub(crate) warnings: Vec<String>,
     /// Why the entry cannot be used; the first reason.
     pub(crate) problem: Option<String>,
+    /// The variable that has no value, where that is the reason.
+    pub(crate) unset: Option<String>,
 }
 
 /// One variable that a text names.
@@ -162,6 +164,9 @@ impl Variables<'_> {
                         out.warnings.push(format!("${name} is not set and is taken as text"));
                     }
                     (Form::Bare | Form::Braced | Form::Env, Unset::Invalid | Unset::KeepBare) => {
+                        if out.problem.is_none() {
+                            out.unset = Some(name.to_owned());
+                        }
                         out.problem(format!("the variable {name} is not set"));
                     }
                 }

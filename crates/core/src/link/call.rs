@@ -6,6 +6,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use futures::FutureExt;
 use serde_json::{Map, Value};
 use tokio::{
     sync::mpsc,
@@ -136,6 +137,7 @@ impl Call {
         pause: Duration,
         params: &Map<String, Value>,
     ) -> Result<Map<String, Value>, CallError> {
+        let wants_time = back.requests.is_empty();
         // What was not offered is found before anybody is asked anything.
         let asked = self.offered(answers, std::mem::take(&mut back.requests))?;
         let answering = async {
@@ -143,13 +145,22 @@ impl Call {
             answers.responses(asked).await
         };
         let mut phase = self.calls.phase();
-        let late = |limit| CallError::AskedBack(format!("it was not answered within {limit:?}"));
+        let late = |limit| {
+            CallError::AskedBack(match wants_time {
+                true => format!("it asked for more time than {limit:?}"),
+                false => format!("it was not answered within {limit:?}"),
+            })
+        };
         let idle = after(Instant::now(), self.limits.idle);
         tokio::select! {
             biased;
             error = ended(&mut phase) => Err(error),
             () = self.limits.cancel.cancelled() => Err(CallError::Cancelled),
-            responses = answering => Ok(back.next(params, responses)),
+            responses = answering => match ended(&mut phase).now_or_never() {
+                // The question was taken back because the connection ends.
+                Some(error) => Err(error),
+                None => Ok(back.next(params, responses)),
+            },
             () = sleep_until(self.end) => Err(late(self.limits.total)),
             () = sleep_until(idle) => Err(late(self.limits.idle)),
         }

@@ -85,7 +85,7 @@ impl<R: AsyncRead + Unpin + Send> StdioTransport<R> {
         match self.output.read_buf(buffer).await {
             Ok(0) => {
                 let rest = self.lines.rest();
-                if !is_blank(&rest) {
+                if !is_blank(&rest) && decode(&rest).iter().all(Result::is_err) {
                     self.chatter.add(rest);
                 }
                 Err(StreamEnd::Eof)
@@ -223,6 +223,13 @@ mod tests {
                 "{output:?}"
             );
         }
+    }
+
+    #[tokio::test]
+    async fn a_message_without_a_line_end_is_not_told_as_something_else() {
+        let mut transport = transport(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+        assert!(transport.receive().await.is_none());
+        assert_eq!(transport.chatter.in_place_of_messages(), None);
     }
 
     #[tokio::test]

@@ -210,6 +210,14 @@ async fn a_server_that_never_stops_asking_is_asked_ten_times() {
 }
 
 #[tokio::test]
+async fn a_server_that_only_asks_for_time_gets_no_more_than_the_call_has() {
+    let server = answering(&json!({"always": asks(json!({"requestState": "s"}))}));
+    let opened = open(&server).await.unwrap();
+    let outcome = book(&opened.lease.link.caller(), limits(300, 10_000)).await.unwrap();
+    assert_eq!(outcome, Err(CallError::AskedBack("it asked for more time than 300ms".to_owned())));
+}
+
+#[tokio::test]
 async fn a_question_is_let_go_when_its_call_ends_and_nothing_more_is_sent() {
     let late = |ms| CallError::AskedBack(format!("it was not answered within {ms}ms"));
     for (limits, expected) in [

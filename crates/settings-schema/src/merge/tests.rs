@@ -188,6 +188,14 @@ fn an_empty_object_takes_nothing_away() {
     );
 }
 
+#[test]
+fn an_empty_object_above_collected_lists_is_no_value_of_its_own() {
+    let merged = self::merged(&[(User, json!({"mcp": {"excluded": ["x"]}})), (System, json!({"mcp": {}}))]);
+    let lists =
+        merged.leaves().into_iter().map(|leaf| (leaf.key, leaf.value, leaf.scope)).collect::<Vec<_>>();
+    assert_eq!(lists, [(key(&["mcp", "excluded"]), json!(["x"]), User)]);
+}
+
 /// A document of one scope, the kind that people write.
 fn document() -> impl Strategy<Value = Value> {
     let list =

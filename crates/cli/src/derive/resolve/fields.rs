@@ -78,7 +78,6 @@ impl<'a> Resolving<'a> {
 
     fn take(&mut self, field: &[&str], expanded: Expanded) -> Text {
         let mut known = Known::All;
-        let mut unset = None;
         for used in expanded.used {
             let set = match used.value {
                 UsedValue::Builtin => continue,
@@ -87,10 +86,7 @@ impl<'a> Resolving<'a> {
                     VariableState::Set
                 }
                 UsedValue::Default => VariableState::Default,
-                UsedValue::Unset => {
-                    unset.get_or_insert_with(|| used.name.clone());
-                    VariableState::Unset
-                }
+                UsedValue::Unset => VariableState::Unset,
                 UsedValue::OutOfReach => {
                     known = Known::NotAll;
                     VariableState::Unset
@@ -102,7 +98,7 @@ impl<'a> Resolving<'a> {
             self.oddities.push(Problem { field: owned(field), why, unset: None });
         }
         if let Some(why) = expanded.problem {
-            self.problem.get_or_insert_with(|| Problem { field: owned(field), why, unset });
+            self.problem.get_or_insert_with(|| Problem { field: owned(field), why, unset: expanded.unset });
         }
         Text { text: expanded.text, known }
     }

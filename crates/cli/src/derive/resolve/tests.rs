@@ -115,6 +115,12 @@ fn an_unset_variable_makes_an_entry_invalid_where_it_would_be_sent() {
         (json!({"command": "srv", "args": ["a", "${NOPE}"]}), "`args.1`: the variable NOPE is not set"),
         (json!({"command": "srv", "cwd": "$NOPE"}), "valid"),
         (json!({"command": "sh", "args": ["-c", "echo $NOPE"]}), "valid"),
+        // The variable to set is the one that the reason is about, wherever another one stands.
+        (json!({"command": "srv", "args": ["$i ${NOPE}"]}), "`args.0`: the variable NOPE is not set"),
+        (
+            json!({"command": "srv", "args": ["$i ${input:x}"]}),
+            "`args.0`: ${input:…} is a placeholder of another program",
+        ),
         (json!({"url": "$NOPE/mcp"}), "`url`: the variable NOPE is not set"),
         (
             json!({"httpUrl": "http://h", "headers": {"A": "Bearer $NOPE"}}),
@@ -135,7 +141,8 @@ fn an_unset_variable_makes_an_entry_invalid_where_it_would_be_sent() {
         let resolved = own(entry.clone());
         assert_eq!(why(&resolved), expected, "{entry}");
         let unset = resolved.problem.and_then(|problem| problem.unset);
-        assert_eq!(unset.is_some(), expected.ends_with("the variable NOPE is not set"), "{entry}");
+        let expected = expected.ends_with("the variable NOPE is not set").then_some("NOPE");
+        assert_eq!(unset.as_deref(), expected, "{entry}");
     }
 }
 

@@ -1,6 +1,7 @@
 //! What does a command that was typed do? It changes what is on the screen or asks for an effect.
 
 use qwen_core::{FolderTrust, ServerName};
+use qwen_settings_schema as schema;
 
 use super::{
     super::{
@@ -77,7 +78,14 @@ fn run(state: &mut State, asked: Command, now: u64) -> Vec<Effect> {
                 questions::ask(state)
             }
             FolderTrust::Trusted => {
-                let said = "this folder is trusted; `qwen trust --deny` in another terminal takes that back";
+                let said = match state.derived.merged.options.folder_trust {
+                    schema::FolderTrust::On => {
+                        "this folder is trusted; `qwen trust --deny` in another terminal takes that back"
+                    }
+                    schema::FolderTrust::Off => {
+                        "every folder is trusted, since `security.folderTrust.enabled` is off"
+                    }
+                };
                 state.say(Line::new(Tone::Quiet, said));
                 Vec::new()
             }

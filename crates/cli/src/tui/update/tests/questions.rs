@@ -1,6 +1,7 @@
 //! Do questions appear, go and get their answers as they should, whatever else happens?
 
 use qwen_core::FolderTrust;
+use qwen_settings_schema as schema;
 
 use super::*;
 use crate::{
@@ -244,9 +245,16 @@ fn what_was_put_off_about_the_folder_can_be_said_from_inside_the_session() {
     assert_eq!(about(&state).as_deref(), Some("folder"));
     let effects = answers(&mut state, "Trust", now);
     assert!(matches!(&effects[..], [Effect::Trust(FolderWord::Trust)]), "{effects:?}");
-    files_mean(&mut state, Derived::default(), now);
-    told(&mut state);
-    enters(&mut state, "/trust", now);
-    assert_eq!(about(&state), None);
-    assert!(told(&mut state)[1].starts_with("this folder is trusted"));
+    let checked = serde_json::json!({"security": {"folderTrust": {"enabled": true}}});
+    let checked = schema::merge(&[schema::Layer { scope: schema::SettingsScope::User, root: &checked }]);
+    let trusted = Derived { merged: Arc::new(checked), ..Derived::default() };
+    for (derived, words) in
+        [(trusted, "this folder is trusted"), (Derived::default(), "every folder is trusted")]
+    {
+        files_mean(&mut state, derived, now);
+        told(&mut state);
+        enters(&mut state, "/trust", now);
+        assert_eq!(about(&state), None);
+        assert!(told(&mut state)[1].starts_with(words), "{words}");
+    }
 }
