@@ -10,6 +10,9 @@ use std::{
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use qwen_tests::{BOUND, Sandbox, wait_until};
 
+/// Synchronized output ends.
+const END_OF_PICTURE: &[u8] = b"\x1b[?2026l";
+
 /// What a terminal would show.
 struct Shown {
     parser: vt100::Parser,
@@ -144,11 +147,34 @@ impl Glass {
         self.types("\r");
     }
 
-    /// Gives the terminal another size.
+    /// Gives the terminal another size, and waits until it was painted for that size.
     pub(crate) fn resize(&self, columns: u16, rows: u16) {
+        self.painted();
+        let before = self.with(|shown| shown.raw.len());
+        self.set_size(columns, rows);
+        wait_until(BOUND, "the other size to be painted", || {
+            self.with(|shown| (shown.raw.len() > before).then_some(()))
+        });
+        self.painted();
+    }
+
+    /// Gives the terminal another size and types at the same moment.
+    pub(crate) fn resize_and_type(&mut self, columns: u16, rows: u16, keys: &str) {
+        self.set_size(columns, rows);
+        self.types(keys);
+    }
+
+    fn set_size(&self, columns: u16, rows: u16) {
         let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
         self.with(|shown| shown.parser.screen_mut().set_size(some(rows), some(columns)));
         self.master.resize(size).expect("a terminal has any size");
+    }
+
+    /// The screen as it is between two pictures: what is painted is read in pieces.
+    pub(crate) fn painted(&self) -> String {
+        let is_whole = || self.with(|shown| shown.raw.ends_with(END_OF_PICTURE).then_some(()));
+        wait_until(BOUND, "a whole picture", is_whole);
+        self.screen()
     }
 
     /// The process id of the program.

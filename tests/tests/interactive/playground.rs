@@ -148,12 +148,13 @@ fn the_transcript_scrolls_away_like_any_output_and_a_resize_leaves_nothing_stale
     glass.resize(50, 20);
     glass.types("x");
     glass.shows("> x");
-    let screen = glass.screen();
+    let screen = glass.painted();
     assert_eq!(screen.matches("no servers").count(), 1, "{screen}");
     glass.resize(120, 40);
     glass.types("y");
     glass.shows("> xy");
-    assert_eq!(glass.screen().matches("no servers").count(), 1, "{}", glass.screen());
+    let screen = glass.painted();
+    assert_eq!(screen.matches("no servers").count(), 1, "{screen}");
     glass.types("\u{3}");
     glass.shows("press Ctrl-C again");
     glass.types("\u{3}");
@@ -162,6 +163,17 @@ fn the_transcript_scrolls_away_like_any_output_and_a_resize_leaves_nothing_stale
     glass.shows("session ended");
     // Nobody was asked where the cursor is: terminals that do not answer hang nobody.
     assert!(!glass.raw().contains("\u{1b}[6n"));
+}
+
+#[test]
+fn a_key_that_comes_together_with_another_size_is_not_lost() {
+    let sandbox = Sandbox::new();
+    let mut glass = Glass::start(&sandbox, &[]);
+    glass.shows("no servers");
+    for round in 1..=40 {
+        glass.resize_and_type(if round % 2 == 0 { 80 } else { 100 }, 24, "x");
+        glass.shows(&format!("> {}", "x".repeat(round)));
+    }
 }
 
 #[test]
