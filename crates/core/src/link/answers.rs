@@ -26,7 +26,7 @@ pub(super) struct Answers {
     /// The folder of the project, as a `file:` URI.
     root: Option<String>,
     questions: Option<Arc<dyn Questions>>,
-    /// Cancelled when no answer is of use any more.
+    /// Cancelled when no answer to a request of the server is of use any more.
     over: CancellationToken,
 }
 
@@ -63,7 +63,7 @@ impl Answers {
         Value::Object(offered)
     }
 
-    /// The way to take back every question that still waits.
+    /// The way to take back every question that the server asked by a request and that still waits.
     pub(super) fn over(&self) -> CancellationToken {
         self.over.clone()
     }
@@ -95,37 +95,6 @@ impl Answers {
         };
         Offered::Question { questions: Arc::clone(questions), question }
     }
-
-    /// Answers. Whoever stops waiting lets the question go.
-    async fn answer(&self, offered: Offered, taken_back: &CancellationToken) -> Value {
-        let (questions, question) = match offered {
-            Offered::Known(answer) => return answer,
-            Offered::Question { questions, question } => (questions, question),
-        };
-        let asked = questions.ask(question);
-        let reply = tokio::select! {
-            biased;
-            () = self.over.cancelled() => QuestionReply::Cancel,
-            () = taken_back.cancelled() => QuestionReply::Cancel,
-            reply = asked => reply,
-        };
-        match reply {
-            QuestionReply::Accept(content) => json!({ "action": "accept", "content": content }),
-            QuestionReply::Decline => json!({ "action": "decline" }),
-            QuestionReply::Cancel => json!({ "action": "cancel" }),
-        }
-    }
-
-    /// Answers everything that stands in a result, at the same time, by the server's names for it.
-    pub(super) async fn responses(&self, asked: Vec<(String, Offered)>) -> Map<String, Value> {
-        // No server can take back what it has forgotten.
-        let never = CancellationToken::new();
-        let answers = asked.into_iter().map(|(key, offered)| {
-            let never = &never;
-            async move { (key, self.answer(offered, never).await) }
-        });
-        join_all(answers).await.into_iter().collect()
-    }
 }
 
 /// What a request of a server comes to that may be answered.
@@ -135,6 +104,32 @@ pub(super) enum Offered {
     Known(Value),
     /// The person answers.
     Question { questions: Arc<dyn Questions>, question: ServerQuestion },
+}
+
+impl Offered {
+    /// Answers. Whoever stops waiting lets the question go.
+    async fn answer(self) -> Value {
+        let (questions, question) = match self {
+            Self::Known(answer) => return answer,
+            Self::Question { questions, question } => (questions, question),
+        };
+        match questions.ask(question).await {
+            QuestionReply::Accept(content) => json!({ "action": "accept", "content": content }),
+            QuestionReply::Decline => json!({ "action": "decline" }),
+            QuestionReply::Cancel => taken_back(),
+        }
+    }
+}
+
+/// Answers everything that stands in a result, at the same time, by the server's names for it.
+pub(super) async fn answer_all(asked: Vec<(String, Offered)>) -> Map<String, Value> {
+    let answers = asked.into_iter().map(|(key, offered)| async move { (key, offered.answer().await) });
+    join_all(answers).await.into_iter().collect()
+}
+
+/// What the server hears when there is no answer.
+fn taken_back() -> Value {
+    json!({ "action": "cancel" })
 }
 
 impl Service<RoleClient> for Answers {
@@ -158,7 +153,13 @@ impl Service<RoleClient> for Answers {
             let text = "this client does not offer that";
             return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, text, None));
         };
-        Ok(ClientResult::CustomResult(CustomResult::new(self.answer(offered, &context.ct).await)))
+        let answer = tokio::select! {
+            biased;
+            answer = offered.answer() => answer,
+            () = self.over.cancelled() => taken_back(),
+            () = context.ct.cancelled() => taken_back(),
+        };
+        Ok(ClientResult::CustomResult(CustomResult::new(answer)))
     }
 
     async fn handle_notification(

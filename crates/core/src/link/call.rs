@@ -6,7 +6,6 @@
 
 use std::{sync::Arc, time::Duration};
 
-use futures::FutureExt;
 use serde_json::{Map, Value};
 use tokio::{
     sync::mpsc,
@@ -14,7 +13,7 @@ use tokio::{
 };
 
 use super::{
-    answers::{Answers, Offered},
+    answers::{Answers, Offered, answer_all},
     calls::{Calls, Running},
     peer::{AskError, Question},
     phase::ended,
@@ -142,7 +141,7 @@ impl Call {
         let asked = self.offered(answers, std::mem::take(&mut back.requests))?;
         let answering = async {
             sleep(pause).await;
-            answers.responses(asked).await
+            answer_all(asked).await
         };
         let mut phase = self.calls.phase();
         let late = |limit| {
@@ -156,11 +155,7 @@ impl Call {
             biased;
             error = ended(&mut phase) => Err(error),
             () = self.limits.cancel.cancelled() => Err(CallError::Cancelled),
-            responses = answering => match ended(&mut phase).now_or_never() {
-                // The question was taken back because the connection ends.
-                Some(error) => Err(error),
-                None => Ok(back.next(params, responses)),
-            },
+            responses = answering => Ok(back.next(params, responses)),
             () = sleep_until(self.end) => Err(late(self.limits.total)),
             () = sleep_until(idle) => Err(late(self.limits.idle)),
         }

@@ -110,4 +110,21 @@ mod tests {
         alarm.reached(began + Duration::from_secs(3600)).await;
         assert_eq!(began.elapsed(), Duration::from_secs(3600));
     }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_timer_that_fires_before_the_runtimes_clock_is_there_is_waited_out() {
+        let (mut alarm, began) = (Alarm::new(), Instant::now());
+        // The runtime's clock stands still for as long as something runs.
+        let busy = async {
+            let begun = std::time::Instant::now();
+            while begun.elapsed() < 3 * WAIT {
+                tokio::task::yield_now().await;
+            }
+        };
+        let reached = async {
+            alarm.reached(began + WAIT).await;
+            began.elapsed()
+        };
+        assert_eq!(tokio::join!(busy, reached).1, WAIT);
+    }
 }
