@@ -54,8 +54,17 @@ fn a_remote_server_offers_and_does_what_a_local_one_does_over_every_transport() 
     let servers = every_way(&sandbox);
     sandbox.user_servers(&as_servers(servers.iter().map(|(name, _, entry)| (*name, entry))));
     let watch = sandbox.watch();
-    for (name, ..) in &servers {
+    for (name, remote, _) in &servers {
         let update = watch.state(name, "connected");
+        let seen = remote.seen();
+        let first = |is_meant: fn(&str) -> bool| {
+            seen.iter().position(|line| line["rpc"].as_str().is_some_and(is_meant))
+        };
+        let confirmed = first(|rpc| rpc == "notifications/initialized");
+        assert!(
+            confirmed <= first(|rpc| rpc.ends_with("/list")),
+            "{name}: nothing overtakes the handshake: {seen:#?}"
+        );
         let counts = [&update["tools"], &update["prompts"], &update["resources"]];
         assert_eq!(counts, [&json!(2), &json!(2), &json!(3)], "{update}");
         assert!(update["pid"].is_null(), "{update}");

@@ -7,7 +7,7 @@ mod session;
 use std::{
     io,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 use qwen_approvals::{ApprovalStore, FileStore};
@@ -49,6 +49,8 @@ pub(crate) struct App {
     /// Where decisions are kept.
     pub(crate) store: Arc<dyn ApprovalStore>,
     color: ColorChoice,
+    /// What the files mean, once somebody asked.
+    derived: OnceLock<Derived>,
 }
 
 /// Why a command could not start.
@@ -138,9 +140,8 @@ impl App {
                 visible(&path)
             ));
         }
-        let mut rows = None;
         for name in self.launch.approves_nothing() {
-            let known = rows.get_or_insert_with(|| self.derived().rows).contains_key(name);
+            let known = self.derived().rows.contains_key(name);
             let why = if known { "that server needs no approval" } else { "no server has that name" };
             output::say(&format!(
                 "qwen: --approve-mcp {} changes nothing: {why}; see `qwen mcp list --no-connect`",
@@ -172,12 +173,13 @@ impl App {
             schema: qwen_settings_schema::schema().into(),
             store,
             color: global.color,
+            derived: OnceLock::new(),
         })
     }
 
     /// What the files mean.
-    pub(crate) fn derived(&self) -> Derived {
-        derive(&self.snapshot, &self.launch, None)
+    pub(crate) fn derived(&self) -> &Derived {
+        self.derived.get_or_init(|| derive(&self.snapshot, &self.launch, None))
     }
 
     /// What the words point to.
@@ -240,7 +242,12 @@ impl App {
             }
         });
         guard.kill_all_groups();
-        runtime.shutdown_background();
+        match &done {
+            // All is done and ended. What is left are threads that wait: they end with the process, and to wake each of
+            // them first would only cost time.
+            Ok(Some(_)) => std::mem::forget(runtime),
+            Ok(None) | Err(_) => runtime.shutdown_background(),
+        }
         done
     }
 

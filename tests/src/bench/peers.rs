@@ -8,6 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use serde_json::Value;
+
 use super::{CONFIGURED_MS, Figure, Report, SIZES, Session, Unit, document, ms, name};
 use crate::{
     processes::usage,
@@ -97,7 +99,7 @@ fn edits_of_hub(report: &mut Report, sandbox: &Sandbox, folder: &Path, size: usi
 fn qwen_code(report: &mut Report, folder: &Path, runs: usize) {
     for size in SIZES {
         let sandbox = Sandbox::new();
-        sandbox.write(&sandbox.user(), &document(&sandbox, size, CONFIGURED_MS, None));
+        sandbox.write(&sandbox.user(), &unrecorded(document(&sandbox, size, CONFIGURED_MS, None)));
         let (mut theirs, mut ours) = (Vec::new(), Vec::new());
         for _ in 0..runs {
             let mut command = sandbox.command_of_this_session(["mcp", "list"]);
@@ -110,6 +112,17 @@ fn qwen_code(report: &mut Report, folder: &Path, runs: usize) {
         let what = "qwen-code: its `mcp list` against ours";
         report.add(Figure::new(what, size, Unit::Times, vec![ratio]).at_least(20.0));
     }
+}
+
+/// The same fleet, which writes nothing down: what a listing says is all that is looked at.
+fn unrecorded(mut document: Value) -> Value {
+    for server in document["mcpServers"].as_object_mut().into_iter().flat_map(|servers| servers.values_mut())
+    {
+        let args = server["args"].as_array_mut().expect("a server has arguments");
+        let at = args.iter().position(|arg| arg == "--log").expect("it has a record");
+        args.drain(at..at + 2);
+    }
+    document
 }
 
 /// How long a listing takes; it must find every server connected.

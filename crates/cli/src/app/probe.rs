@@ -38,9 +38,7 @@ impl App {
         let deadline = Instant::now() + limit;
         let config = self.config(guard);
         config.initialize();
-        let names: BTreeSet<ServerName> = desired.servers.keys().cloned().collect();
-        commit(&*config, desired).await?;
-        let found = first_outcomes(&*config, &names, deadline, limit).await;
+        let found = first_outcomes(&*config, desired, deadline, limit).await?;
         config.shutdown(TEARDOWN).await;
         Ok(found)
     }
@@ -62,25 +60,34 @@ pub(crate) async fn commit(config: &dyn Config, desired: Desired) -> Result<(), 
 }
 
 /// Waits until each server has come to something. What is retried has failed already.
+///
+/// Servers that are known end while others start, as soon as there are as many of them as of the others: so a few commits
+/// do for any number, and no more than half of all servers end after the last one has answered.
 async fn first_outcomes(
     config: &dyn Config,
-    names: &BTreeSet<ServerName>,
+    mut desired: Desired,
     deadline: Instant,
     limit: Duration,
-) -> BTreeMap<ServerName, Probed> {
+) -> Result<BTreeMap<ServerName, Probed>, CommitError> {
     let mut status = config.status();
+    let mut waited_for: BTreeSet<ServerName> = desired.servers.keys().cloned().collect();
     let mut found = BTreeMap::new();
+    commit(config, desired.clone()).await?;
     loop {
         let newest = Arc::clone(&status.borrow_and_update());
-        for (name, server) in &newest.servers {
-            if !found.contains_key(name)
-                && let Some(probed) = outcome(server)
-            {
+        waited_for.retain(|name| match newest.servers.get(name).and_then(|server| outcome(server)) {
+            Some(probed) => {
                 found.insert(name.clone(), probed);
+                false
             }
+            None => true,
+        });
+        if waited_for.is_empty() {
+            return Ok(found);
         }
-        if names.iter().all(|name| found.contains_key(name)) {
-            return found;
+        if desired.servers.len() >= 2 * waited_for.len() {
+            desired.servers.retain(|name, _| waited_for.contains(name));
+            commit(config, desired.clone()).await?;
         }
         match timeout_at(deadline, status.changed()).await {
             Ok(Ok(())) => {}
@@ -88,11 +95,11 @@ async fn first_outcomes(
         }
     }
     let newest = Arc::clone(&status.borrow());
-    for name in names {
-        let since_unix_ms = newest.servers.get(name).map_or(0, |server| server.since_unix_ms);
-        found.entry(name.clone()).or_insert_with(|| Probed { phase: no_answer(limit), since_unix_ms });
-    }
-    found
+    found.extend(waited_for.into_iter().map(|name| {
+        let since_unix_ms = newest.servers.get(&name).map_or(0, |server| server.since_unix_ms);
+        (name, Probed { phase: no_answer(limit), since_unix_ms })
+    }));
+    Ok(found)
 }
 
 fn outcome(server: &ServerStatus) -> Option<Probed> {
@@ -119,4 +126,52 @@ pub(crate) fn final_phase(phase: &Phase, limit: Duration) -> Phase {
 fn no_answer(limit: Duration) -> Phase {
     let message = format!("no answer to initialize after {} ms", limit.as_millis());
     Phase::Failed { failure: Failure::new(FailureKind::HandshakeTimeout, message), retry_at_unix_ms: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use qwen_core::{
+        Gating, Manager,
+        testing::{FakeConnector, entry},
+    };
+
+    use super::*;
+
+    #[tokio::test]
+    async fn servers_that_are_known_end_while_others_start() {
+        let connector = FakeConnector::default();
+        let config = Manager::new(qwen_core::LaunchBound::Unbounded, Arc::new(connector.clone()));
+        config.initialize();
+        let servers = ["a", "b", "slow", "slower"].map(|name| entry(name, "x")).into_iter().collect();
+        let desired = Desired {
+            servers,
+            gating: Gating::default(),
+            folder: qwen_core::FolderTrust::Trusted,
+            unreadable: Vec::new(),
+        };
+        let limit = Duration::from_secs(60);
+        let probing =
+            tokio::spawn(
+                async move { first_outcomes(&config, desired, Instant::now() + limit, limit).await },
+            );
+        let come = async |what: &dyn Fn() -> bool| {
+            let coming = async {
+                while !what() {
+                    tokio::task::yield_now().await;
+                }
+            };
+            tokio::time::timeout(Duration::from_secs(10), coming).await.expect("it comes");
+        };
+        come(&|| connector.waiting().len() == 4).await;
+        drop(connector.log());
+        connector.answer("a", Ok(()));
+        connector.answer("b", Err(Failure::new(FailureKind::Exited, "no")));
+        come(&|| connector.log().iter().any(|line| line.starts_with("retire a"))).await;
+        assert_eq!(connector.waiting(), ["slow", "slower"], "nobody else was touched");
+        connector.answer("slow", Ok(()));
+        connector.answer("slower", Ok(()));
+        let found = probing.await.unwrap().unwrap();
+        let states: Vec<_> = found.values().map(|probed| probed.phase.state().as_str()).collect();
+        assert_eq!(states, ["connected", "failed", "connected", "connected"]);
+    }
 }

@@ -34,7 +34,7 @@ impl App {
     /// `questions`, where there is somebody to ask.
     pub(crate) async fn session(&self, guard: Guard, questions: Option<Arc<dyn Questions>>) -> Session {
         let config = self.config_with(guard.clone(), questions);
-        let watcher = self.watcher(&self.derived()).await;
+        let watcher = self.watcher(self.derived()).await;
         let seen = watcher.seen();
         let options = HotReloadOptions {
             config: Arc::clone(&config),

@@ -178,10 +178,9 @@ fn outlook(app: &App, addition: &Addition, mut edited: Edited) -> Edited {
 
 /// The question about exactly what was typed, where it waits for one.
 fn waiting(app: &App, addition: &Addition) -> Option<Promptable> {
-    let mut derived = app.derived();
-    let asked = derived.promptable.remove(&ServerName::from(addition.name.as_str()))?;
+    let asked = app.derived().promptable.get(addition.name.as_str())?;
     (asked.source.path.as_ref() == Some(&addition.target.path) && **asked.written.value() == addition.entry)
-        .then_some(asked)
+        .then(|| asked.clone())
 }
 
 /// Tells what was done, and on a terminal offers to approve what was just typed.

@@ -83,7 +83,7 @@ fn run(global: &Global, request: &Request<'_>, verdict: Verdict) -> Exit {
     };
     let derived = app.derived();
     if request.names.is_empty() && !request.all {
-        output::note(&waiting(&derived));
+        output::note(&waiting(derived));
         return Exit::Usage;
     }
     let mut deciding =
@@ -95,7 +95,7 @@ fn run(global: &Global, request: &Request<'_>, verdict: Verdict) -> Exit {
         derived.promptable.values().for_each(|asked| deciding.decide(asked));
     }
     for name in request.names {
-        deciding.by_name(&derived, name, request.hash);
+        deciding.by_name(derived, name, request.hash);
     }
     if request.json {
         output::print_json(&deciding.done);

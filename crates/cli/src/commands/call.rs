@@ -67,19 +67,19 @@ fn call(app: &App, args: &CallArgs) -> Result<Outcome<Result<Value, Problem>>, W
     let derived = app.derived();
     let (asked, text) = arguments::asked(&args.words, |name| derived.rows.contains_key(name))?;
     let arguments = arguments::read(text.as_deref())?;
-    let owners = owners(app, &derived, &asked)?;
+    let owners = owners(app, derived, &asked)?;
     let limit = Duration::from_millis(args.timeout);
-    oneshot::run(app, oneshot::only(&derived, &owners), async |core, interrupts| {
+    oneshot::run(app, oneshot::only(derived, &owners), async |core, interrupts| {
         let status = core.settled(limit, interrupts, |status| asked.find(status).is_some()).await;
         if interrupts.was_taken() {
             return Err(Problem::new("cancelled", "interrupted", ExitOf::Interrupted));
         }
-        let tool = asked.find(&status).ok_or_else(|| missing(app, &derived, &asked, &status, core))?;
+        let tool = asked.find(&status).ok_or_else(|| missing(app, derived, &asked, &status, core))?;
         if let Some(wrong) = schema::first_error(&tool.input_schema, &arguments) {
             let message = format!("{} takes no such arguments: {wrong}", visible(&tool.name));
             return Err(Problem::new("invalid_arguments", message, ExitOf::Usage));
         }
-        use_tool(app, &derived, &tool, arguments, core, interrupts).await
+        use_tool(app, derived, &tool, arguments, core, interrupts).await
     })
     .map_err(Wrong::Start)
 }

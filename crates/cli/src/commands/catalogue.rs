@@ -71,12 +71,12 @@ pub(crate) fn run(global: &Global, args: &CatalogueArgs, listed: Listed) -> Exit
     };
     let form = if args.json { Form::Json } else { Form::Text };
     let derived = app.derived();
-    let asked = match asked(&app, &derived, args) {
+    let asked = match asked(&app, derived, args) {
         Ok(asked) => asked,
         Err(problem) => return problem.tell(form),
     };
     let limit = Duration::from_millis(args.timeout);
-    let connected = oneshot::run(&app, oneshot::only(&derived, &asked), async |core, interrupts| {
+    let connected = oneshot::run(&app, oneshot::only(derived, &asked), async |core, interrupts| {
         core.settled(limit, interrupts, |_| false).await
     });
     let status = match connected {
@@ -84,7 +84,7 @@ pub(crate) fn run(global: &Global, args: &CatalogueArgs, listed: Listed) -> Exit
         Ok(Outcome::Interrupted) => return Exit::Interrupted,
         Err(error) => return output::fail(&error, error.exit()),
     };
-    let problems = problems(&app, &derived, &status, limit);
+    let problems = problems(&app, derived, &status, limit);
     match (form, args.server.is_some(), problems.as_slice()) {
         // What was asked for is one server, and it is not there.
         (form, true, [problem]) => return problem.tell(form),

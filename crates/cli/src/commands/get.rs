@@ -53,10 +53,10 @@ pub(crate) fn run(global: &Global, args: &GetArgs) -> Exit {
     };
     let derived = app.derived();
     let Some(row) = derived.rows.get(args.name.as_str()) else {
-        output::say(&format!("qwen: {}", unknown(&derived, &args.name)));
+        output::say(&format!("qwen: {}", unknown(derived, &args.name)));
         return Exit::Failed;
     };
-    let probed = match probed(&app, &derived, row, args) {
+    let probed = match probed(&app, derived, row, args) {
         Ok(Some(probed)) => probed,
         Ok(None) => return Exit::Interrupted,
         Err(error) => return output::fail(&error, error.exit()),

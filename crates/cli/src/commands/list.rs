@@ -27,13 +27,13 @@ pub(crate) fn run(global: &Global, args: &ListArgs) -> Exit {
     let probed = if args.no_connect || verdicts.values().all(Result::is_err) {
         BTreeMap::new()
     } else {
-        match probe(&app, &derived, Duration::from_millis(args.timeout)) {
+        match probe(&app, derived, Duration::from_millis(args.timeout)) {
             Ok(Some(probed)) => probed,
             Ok(None) => return Exit::Interrupted,
             Err(error) => return output::fail(&error, error.exit()),
         }
     };
-    let document = document(&app, &derived, &verdicts, &probed);
+    let document = document(&app, derived, &verdicts, &probed);
     if args.json {
         output::print_json(&document);
         sessions.iter().for_each(|session| output::note(&about(session)));

@@ -33,7 +33,7 @@ pub(crate) fn run(global: &Global, args: &PlanArgs) -> Exit {
     };
     let derived = app.derived();
     let verdicts = qwen_core::admit(&derived.desired(), app.bound());
-    let mut document = plan(&derived, &verdicts, app.background());
+    let mut document = plan(derived, &verdicts, app.background());
     if let Some(path) = &args.against {
         let saved = match read_saved(path.clone()) {
             Ok(saved) => saved,

@@ -27,14 +27,14 @@ pub(crate) fn run(global: &Global, args: &ReconnectArgs) -> Exit {
     let names: Vec<ServerName> = match &args.name {
         Some(name) if derived.rows.contains_key(name.as_str()) => vec![ServerName::from(name.as_str())],
         Some(name) => {
-            output::say(&format!("qwen: {}", unknown(&derived, name)));
+            output::say(&format!("qwen: {}", unknown(derived, name)));
             return Exit::Failed;
         }
         None => derived.rows.keys().cloned().collect(),
     };
-    let (admitted, refused) = sorted(&app, &derived, names);
+    let (admitted, refused) = sorted(&app, derived, names);
     for (name, refusal) in &refused {
-        output::print(&refused_line(&derived, name, refusal, app.background(), output::width()));
+        output::print(&refused_line(derived, name, refusal, app.background(), output::width()));
     }
     if admitted.servers.is_empty() {
         return if refused.is_empty() || args.all { Exit::Ok } else { Exit::Blocked };
@@ -44,7 +44,7 @@ pub(crate) fn run(global: &Global, args: &ReconnectArgs) -> Exit {
     match app.interruptible(async |guard| app.probe(admitted, limit, guard).await) {
         Err(error) => output::fail(&error, error.exit()),
         Ok(None) => Exit::Interrupted,
-        Ok(Some(probed)) => report(&app, &derived, &probed, total),
+        Ok(Some(probed)) => report(&app, derived, &probed, total),
     }
 }
 

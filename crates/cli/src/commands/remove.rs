@@ -79,7 +79,7 @@ fn target(app: &App, args: &RemoveArgs) -> Result<Target, RemoveError> {
                     name: visible(&args.name).into_owned(),
                     place: words::place(&row.source),
                 }),
-                (None, None) => Err(RemoveError::Unknown(unknown(&app.derived(), &args.name))),
+                (None, None) => Err(RemoveError::Unknown(unknown(app.derived(), &args.name))),
             }
         }
     }

@@ -84,7 +84,7 @@ fn check(app: &App, args: &SettingsCheckArgs) -> Exit {
     let paths = &app.launch.paths;
     let gated: BTreeSet<&Path> =
         [Some(paths.mcp_json.as_path()), paths.workspace.as_deref()].into_iter().flatten().collect();
-    let diagnostics = counted(app.derived().diagnostics, &gated, strictness);
+    let diagnostics = counted(app.derived().diagnostics.clone(), &gated, strictness);
     if args.json {
         let diagnostics = diagnostics.iter().map(CheckedDiagnostic::new).collect();
         output::print_json(&CheckDocument { diagnostics });

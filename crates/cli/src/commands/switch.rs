@@ -73,7 +73,7 @@ pub(crate) fn disable(global: &Global, args: &SwitchArgs) -> Exit {
 
 fn switch_off(app: &App, target: &Target, name: &str) -> Result<Edited, SwitchError> {
     if !is_known(app, name) {
-        return Err(SwitchError::Unknown(unknown(&app.derived(), name)));
+        return Err(SwitchError::Unknown(unknown(app.derived(), name)));
     }
     edit_list(target, name, Done::Disabled, |text| add_to_list(text, &EXCLUDED, name))
 }
@@ -81,7 +81,7 @@ fn switch_off(app: &App, target: &Target, name: &str) -> Result<Edited, SwitchEr
 fn switch_on_in(app: &App, target: &Target, name: &str) -> Result<Edited, SwitchError> {
     let mut edited = edit_list(target, name, Done::Enabled, |text| remove_from_list(text, &EXCLUDED, name))?;
     if edited.status == Done::Unchanged && !is_known(app, name) {
-        return Err(SwitchError::Unknown(unknown(&app.derived(), name)));
+        return Err(SwitchError::Unknown(unknown(app.derived(), name)));
     }
     if let Some(note) = switch_on(app, name)? {
         edited.status = Done::Enabled;

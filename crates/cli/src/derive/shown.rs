@@ -1,10 +1,11 @@
 //! What is shown of an entry? Its command line or URL as written and masked, and the short digest of its wire as
 //! written. Resolved values are never part of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use qwen_core::{Secret, mask_args, mask_text};
 use qwen_settings_schema as schema;
+use serde::Serialize;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -34,45 +35,28 @@ pub(super) fn url(text: &str, masks: &[Secret]) -> String {
 
 /// 16 hex digits over the wire as written.
 pub(super) fn written_fingerprint(server: &schema::WrittenServer) -> String {
-    let wire = match &server.transport {
-        schema::WrittenTransport::Stdio(stdio) => json!({
-            "transport": "stdio",
-            "command": stdio.command,
-            "args": stdio.args,
-            "env": stdio.env,
-            "cwd": stdio.cwd,
-            "inheritEnv": server.inherit_env != Some(schema::InheritEnv::Restricted),
-        }),
+    let legacy = server.version_negotiation == schema::VersionNegotiation::Legacy;
+    let rest = (legacy, server.pool == schema::PoolMode::Shared);
+    match &server.transport {
+        schema::WrittenTransport::Stdio(stdio) => {
+            let restricted = server.inherit_env == Some(schema::InheritEnv::Restricted);
+            short_digest(&(("stdio", &stdio.command, &stdio.args, &stdio.env, &stdio.cwd, restricted), rest))
+        }
         schema::WrittenTransport::Remote(remote) => {
+            let protocol = match remote.protocol {
+                schema::RemoteProtocol::Http => "http",
+                schema::RemoteProtocol::HttpOrSse => "http-or-sse",
+                schema::RemoteProtocol::Sse => "sse",
+            };
             let headers: BTreeMap<String, &String> =
                 remote.headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), value)).collect();
             let oauth = remote.oauth.as_ref().map(|oauth| {
-                let sorted = |items: &[String]| {
-                    let mut items = items.to_vec();
-                    items.sort();
-                    items.dedup();
-                    items
-                };
-                json!([oauth.fields, sorted(&oauth.scopes), sorted(&oauth.audiences)])
+                let sorted = |items: &[String]| items.iter().cloned().collect::<BTreeSet<_>>();
+                (&oauth.fields, sorted(&oauth.scopes), sorted(&oauth.audiences))
             });
-            json!({
-                "transport": match remote.protocol {
-                    schema::RemoteProtocol::Http => "http",
-                    schema::RemoteProtocol::HttpOrSse => "http-or-sse",
-                    schema::RemoteProtocol::Sse => "sse",
-                },
-                "url": remote.url.text,
-                "headers": headers,
-                "oauth": oauth,
-                "authProvider": remote.auth_provider,
-            })
+            short_digest(&((protocol, &remote.url.text, headers, oauth, &remote.auth_provider), rest))
         }
-    };
-    let rest = json!([
-        server.version_negotiation == schema::VersionNegotiation::Legacy,
-        server.pool == schema::PoolMode::Shared,
-    ]);
-    short_digest(&json!([wire, rest]))
+    }
 }
 
 /// The same for an entry that says nothing usable: over all of it.
@@ -92,9 +76,10 @@ fn sorted(value: &Value) -> Value {
     }
 }
 
-fn short_digest(value: &Value) -> String {
-    let digest = Sha256::digest(value.to_string().as_bytes());
-    hex::encode(&digest[..8])
+fn short_digest(of: &impl Serialize) -> String {
+    // Nothing of an entry is without a JSON form.
+    let written = serde_json::to_vec(of).unwrap_or_default();
+    hex::encode(&Sha256::digest(written)[..8])
 }
 
 #[cfg(test)]

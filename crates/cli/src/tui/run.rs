@@ -62,7 +62,7 @@ pub(super) fn session(app: &App, global: &Global, kept: Option<&Kept>) -> Result
             root: app.root().to_path_buf(),
             paint: app.paint(&io::stdout()),
             size: terminal::size(),
-            derived: Arc::new(app.derived()),
+            derived: Arc::new(app.derived().clone()),
             snapshot: Arc::new(app.snapshot.clone()),
             history: kept.map(Kept::lines).unwrap_or_default(),
         };

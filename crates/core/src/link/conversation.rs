@@ -14,10 +14,10 @@ use super::{
     calls::Calls,
     direct::{Client, Shared, aborted},
     ground::Ground,
-    handshake::{Agreed, Era, NoAgreement, Opening, Ours, shake},
+    handshake::{Agreed, Era, NoAgreement, Opening, Ours, confirm, shake},
     listing::{self, NoList, Offered},
     live::{Lister, Live, Service, Watcher},
-    peer::Asker,
+    peer::{Asker, Over},
     tap::{Changes, Tap},
     vitals::{REASON, Vitals},
 };
@@ -137,26 +137,44 @@ impl Conversation {
         let asker = Asker::new(self.service.peer().clone(), self.said.clone(), self.ground.over());
         let ours = Ours { client, capabilities: self.answers.capabilities() };
         let shaking = shake(asker, ours, self.negotiation, &self.shook_hands);
-        let shaken = timeout_at(deadline, shaking).await;
-        let mut agreed = match shaken {
-            Ok(Ok(agreed)) => agreed,
-            Ok(Err(NoAgreement::Failed(failure))) => return Err(self.in_context(failure)),
-            Ok(Err(NoAgreement::Gone(why))) => return Err(self.reason(why).await),
-            Err(_) => {
-                return Err(Failure::new(
-                    FailureKind::HandshakeTimeout,
-                    format!("no answer to {} after {limit} ms", Opening::of(self.negotiation).method()),
-                ));
+        let mut agreed = self.in_time(deadline, limit, shaking).await?;
+        let instructions = agreed.instructions.take();
+        let confirmed = self.in_time(deadline, limit, confirm(&agreed.asker, agreed.era));
+        let listed = async {
+            match listing::all(&agreed.asker, agreed.offers, instructions, deadline).await {
+                Ok(offered) => Ok(offered),
+                Err(NoList::Late) => Err(Failure::new(
+                    FailureKind::Listing,
+                    format!("no answer to tools/list within {limit} ms"),
+                )),
+                Err(NoList::Unanswered(failure)) => Err(self.in_context(failure)),
+                Err(NoList::Gone(why)) => Err(self.reason(why).await),
             }
         };
-        let instructions = agreed.instructions.take();
-        match listing::all(&agreed.asker, agreed.offers, instructions, deadline).await {
-            Ok(offered) => Ok((agreed, offered)),
-            Err(NoList::Late) => {
-                Err(Failure::new(FailureKind::Listing, format!("no answer to tools/list within {limit} ms")))
-            }
-            Err(NoList::Unanswered(failure)) => Err(self.in_context(failure)),
-            Err(NoList::Gone(why)) => Err(self.reason(why).await),
+        let ((), offered) = match self.ground.over() {
+            // What is said first arrives first, so that one write does for all.
+            Over::Pipes => tokio::try_join!(biased; confirmed, listed)?,
+            // Each is a request of its own, and a server may refuse what overtakes the first.
+            Over::Http => (confirmed.await?, listed.await?),
+        };
+        Ok((agreed, offered))
+    }
+
+    /// A step of the handshake, within the deadline.
+    async fn in_time<T>(
+        &self,
+        deadline: Instant,
+        limit: u128,
+        step: impl Future<Output = Result<T, NoAgreement>>,
+    ) -> Result<T, Failure> {
+        match timeout_at(deadline, step).await {
+            Ok(Ok(done)) => Ok(done),
+            Ok(Err(NoAgreement::Failed(failure))) => Err(self.in_context(failure)),
+            Ok(Err(NoAgreement::Gone(why))) => Err(self.reason(why).await),
+            Err(_) => Err(Failure::new(
+                FailureKind::HandshakeTimeout,
+                format!("no answer to {} after {limit} ms", Opening::of(self.negotiation).method()),
+            )),
         }
     }
 

@@ -1,9 +1,10 @@
 //! Who opens a connection for an admitted server? Owns what all connections of one program share, and the choice by the
 //! kind of the wire; each kind is opened elsewhere.
 
-use std::{path::Path, sync::Arc};
+use std::{num::NonZero, path::Path, sync::Arc};
 
 use futures::{FutureExt, future::BoxFuture};
+use tokio::sync::Semaphore;
 
 use super::{permits::Permits, process::open_process, remote::open_remote};
 use crate::{
@@ -15,6 +16,8 @@ use crate::{
 
 /// So many processes may be starting at a time.
 const STARTING: usize = 16;
+/// So many of them may be made at a time, for each core.
+const MAKING_EACH: usize = 2;
 
 /// Who we say we are.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -47,6 +50,9 @@ pub(super) struct Shared {
     pub(super) client: Client,
     /// The folder of the project, as a `file:` URI.
     pub(super) root: String,
+    /// Places for those who make a process at this moment. That takes a thread and a core, so that more threads than a
+    /// few for each core would wait for one another.
+    pub(super) making: Arc<Semaphore>,
 }
 
 impl DirectConnector {
@@ -55,7 +61,12 @@ impl DirectConnector {
     pub fn new(env: ProcessEnv, guard: Guard, client: Client) -> Self {
         use_our_cryptography();
         let root = file_uri(&env.root);
-        Self { shared: Arc::new(Shared { env, guard, client, root }), permits: Permits::new(STARTING) }
+        let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let making = Arc::new(Semaphore::new(MAKING_EACH * cores));
+        Self {
+            shared: Arc::new(Shared { env, guard, client, root, making }),
+            permits: Permits::new(STARTING),
+        }
     }
 }
 

@@ -86,7 +86,7 @@ pub(super) struct Ours<'a> {
 }
 
 /// `initialize` first. A server that does not know it is asked once in the way of the newer era, unless `negotiation` says
-/// otherwise. `shook_hands` is set as soon as the server's answer makes sense: it may be gone before we said so.
+/// otherwise. `shook_hands` is set as soon as the server's answer makes sense: it may be gone before we [`confirm`] it.
 pub(super) async fn shake(
     asker: Asker,
     ours: Ours<'_>,
@@ -129,10 +129,17 @@ async fn initialized(
     let result = result.map_err(|error| no_agreement(Opening::Initialize, error))?;
     protocol::check_version(&result, asker.said()).map_err(invalid)?;
     shook_hands.store(true, Ordering::Relaxed);
-    let told = asker.notify("notifications/initialized").await;
-    told.map_err(|error| no_agreement(Opening::Initialize, error))?;
     let (offers, instructions) = (Offers::of(&result), instructions(&result));
     Ok(Agreed { asker, offers, instructions, era: Era::Initialized })
+}
+
+/// Tells a server of the older era that the handshake is over.
+pub(super) async fn confirm(asker: &Asker, era: Era) -> Result<(), NoAgreement> {
+    match era {
+        Era::Initialized => asker.notify("notifications/initialized").await,
+        Era::Discovered => Ok(()),
+    }
+    .map_err(|error| no_agreement(Opening::Initialize, error))
 }
 
 /// The newer era after the older one was not understood.

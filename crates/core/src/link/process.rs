@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::{
     process::ChildStdout,
+    sync::OwnedSemaphorePermit,
     time::{Instant, timeout, timeout_at},
 };
 use tokio_util::sync::CancellationToken;
@@ -33,6 +34,9 @@ use crate::{
 
 /// What a start that was given up gets to come to its end by itself.
 const GIVEN_UP: Duration = Duration::from_millis(500);
+
+/// Who takes longer than this to make a process waits for something else than a core, and keeps nobody from one.
+const MADE: Duration = Duration::from_millis(100);
 
 /// A process that was just started, with its ends of the pipes.
 struct Started {
@@ -89,6 +93,12 @@ async fn start(
 ) -> Result<Started, Failure> {
     let (shared, spec) = (Arc::clone(shared), Arc::clone(spec));
     let masks = spec.masks.clone();
+    let place = tokio::select! {
+        biased;
+        () = cancel.cancelled() => return Err(aborted()),
+        // It is never closed.
+        place = Arc::clone(&shared.making).acquire_owned() => place.ok(),
+    };
     let mut starting = tokio::task::spawn_blocking(move || match spec.wire() {
         Wire::Stdio(stdio) => start_now(stdio, &shared),
         Wire::Http(_) | Wire::Sse(_) => Err(Failure::new(FailureKind::Unsupported, "not a process")),
@@ -102,7 +112,7 @@ async fn start(
             }
             return Err(aborted());
         }
-        outcome = timeout_at(deadline, &mut starting) => outcome,
+        outcome = timeout_at(deadline, made(place, &mut starting)) => outcome,
     };
     match outcome {
         Ok(Ok(started)) => started.map_err(|mut failure| {
@@ -119,6 +129,17 @@ async fn start(
     }
 }
 
+/// Waits for what is made, and holds the place among those who make one no longer than that takes.
+async fn made<T>(place: Option<OwnedSemaphorePermit>, mut making: impl Future<Output = T> + Unpin) -> T {
+    match timeout(MADE, &mut making).await {
+        Ok(made) => made,
+        Err(_) => {
+            drop(place);
+            making.await
+        }
+    }
+}
+
 fn start_now(stdio: &Stdio, shared: &Shared) -> Result<Started, Failure> {
     let launch = prepare(stdio, &shared.env)?;
     let (spawned, pipes) =
@@ -127,4 +148,27 @@ fn start_now(stdio: &Stdio, shared: &Shared) -> Result<Started, Failure> {
     let outbox = Outbox::start(pipes.input, stop.clone());
     let process = ServerProcess::adopt(spawned, outbox.clone(), stop);
     Ok(Started { process, output: pipes.output, outbox, stderr: Stderr::drain(pipes.errors) })
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+    use tokio::sync::Semaphore;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn who_hangs_while_a_process_is_made_keeps_its_place_no_longer_than_that_takes() {
+        let places = Arc::new(Semaphore::new(1));
+        let place = async || Arc::clone(&places).acquire_owned().await.ok();
+        assert_eq!(made(place().await, async { 1 }.boxed()).await, 1);
+        let (finish, hangs) = tokio::sync::oneshot::channel();
+        let hanging = tokio::spawn(made(place().await, hangs));
+        let began = Instant::now();
+        let next = place().await;
+        assert_eq!(began.elapsed(), MADE);
+        assert!(next.is_some() && !hanging.is_finished());
+        finish.send(2).unwrap();
+        assert_eq!(hanging.await.unwrap(), Ok(2));
+    }
 }

@@ -14,6 +14,8 @@ use tokio_util::sync::CancellationToken;
 
 /// What may wait for a server that does not read.
 const MOST_BYTES: usize = 64 * 1024 * 1024;
+/// Messages that wait together are written together up to about this many bytes: the server wakes once for all of them.
+const TOGETHER: usize = 16 * 1024;
 /// What a message costs beside its bytes, whoever waits for it included: a server that asks a lot and reads nothing
 /// makes us hold many small answers.
 const EACH: usize = 1024;
@@ -36,9 +38,12 @@ pub(crate) enum WriteError {
 }
 
 enum Item {
-    Line(Vec<u8>, oneshot::Sender<Result<(), WriteError>>),
+    Line(Vec<u8>, Done),
     Close,
 }
+
+/// Whoever waits until a line is written.
+type Done = oneshot::Sender<Result<(), WriteError>>;
 
 /// The server takes no more.
 struct Broken;
@@ -114,28 +119,99 @@ async fn write_all(
     mut items: mpsc::UnboundedReceiver<Item>,
     waiting: &AtomicUsize,
 ) -> Result<(), Broken> {
-    while let Some(Item::Line(line, done)) = items.recv().await {
+    let mut closing = false;
+    while !closing && let Some(Item::Line(mut lines, done)) = items.recv().await {
+        let mut all = vec![done];
+        while lines.len() < TOGETHER && !closing {
+            match items.try_recv() {
+                Ok(Item::Line(line, done)) => {
+                    lines.extend(line);
+                    all.push(done);
+                }
+                Ok(Item::Close) => closing = true,
+                Err(_) => break,
+            }
+        }
         let written = async {
-            input.write_all(&line).await?;
+            input.write_all(&lines).await?;
             input.flush().await
         }
-        .await;
-        waiting.fetch_sub(cost(&line), Ordering::Relaxed);
-        let broken = written.is_err();
-        // Nobody may wait for it any more; that is theirs to decide.
-        done.send(written.map_err(|error| WriteError::Broken(Arc::new(error)))).ok();
-        if broken {
-            return Err(Broken);
+        .await
+        .map_err(|error| WriteError::Broken(Arc::new(error)));
+        waiting.fetch_sub(lines.len() + all.len() * EACH, Ordering::Relaxed);
+        for done in all {
+            // Nobody may wait for it any more; that is theirs to decide.
+            done.send(written.clone()).ok();
         }
+        written.map_err(|_| Broken)?;
     }
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::{
+        io,
+        pin::{Pin, pin},
+        task::{Context, Poll},
+    };
+
     use futures::FutureExt;
+    use tokio::io::{AsyncReadExt as _, DuplexStream};
 
     use super::*;
+
+    /// Counts what is written at a time.
+    struct Counted(DuplexStream, Arc<AtomicUsize>);
+
+    impl AsyncWrite for Counted {
+        fn poll_write(
+            mut self: Pin<&mut Self>,
+            to: &mut Context<'_>,
+            bytes: &[u8],
+        ) -> Poll<io::Result<usize>> {
+            self.1.fetch_add(1, Ordering::Relaxed);
+            pin!(&mut self.0).poll_write(to, bytes)
+        }
+
+        fn poll_flush(mut self: Pin<&mut Self>, to: &mut Context<'_>) -> Poll<io::Result<()>> {
+            pin!(&mut self.0).poll_flush(to)
+        }
+
+        fn poll_shutdown(mut self: Pin<&mut Self>, to: &mut Context<'_>) -> Poll<io::Result<()>> {
+            pin!(&mut self.0).poll_shutdown(to)
+        }
+    }
+
+    #[tokio::test]
+    async fn what_waits_together_is_written_together_and_what_was_queued_before_the_end_with_it() {
+        let (input, mut server) = tokio::io::duplex(1024);
+        let writes = Arc::new(AtomicUsize::new(0));
+        let outbox = Outbox::start(Counted(input, Arc::clone(&writes)), CancellationToken::new());
+        // The task that writes has not run yet.
+        let written = ["a", "b", "c"].map(|line| outbox.push(line.into()));
+        outbox.close();
+        let late = outbox.push("late".into());
+        let mut read = String::new();
+        server.read_to_string(&mut read).await.unwrap();
+        assert_eq!((read.as_str(), writes.load(Ordering::Relaxed)), ("a\nb\nc\n", 1));
+        for written in written {
+            written.await.unwrap();
+        }
+        assert!(matches!(late.await, Err(WriteError::Closed)));
+        assert_eq!(outbox.waiting.load(Ordering::Relaxed), cost(b"late\n"), "nothing else waits");
+    }
+
+    #[tokio::test]
+    async fn everybody_hears_that_the_input_is_broken() {
+        let (input, server) = tokio::io::duplex(1024);
+        let outbox = Outbox::start(input, CancellationToken::new());
+        drop(server);
+        for written in ["a", "b"].map(|line| outbox.push(line.into())) {
+            assert!(matches!(written.await, Err(WriteError::Broken(_))));
+        }
+        outbox.broken().await;
+    }
 
     #[tokio::test]
     async fn many_small_messages_for_a_server_that_does_not_read_are_bounded_by_what_they_cost() {

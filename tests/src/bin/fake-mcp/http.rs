@@ -107,10 +107,9 @@ impl Host {
         }
         let message: Option<Value> = serde_json::from_slice(&request.body).ok();
         let rpc = message.as_ref().and_then(|message| message["method"].as_str()).unwrap_or_default();
-        self.server.log.write(
-            "http",
-            json!({ "method": request.method, "target": request.target, "rpc": rpc, "headers": request.headers }),
-        );
+        self.server.log.write("http", || {
+            json!({ "method": request.method, "target": request.target, "rpc": rpc, "headers": request.headers })
+        });
         if let Some(fault) = self.fault(request, rpc) {
             return fault.commit(connection);
         }

@@ -20,9 +20,10 @@ impl Log {
         Ok(Self { file, name: name.to_owned() })
     }
 
-    /// Writes one line with the server's name and process id.
-    pub(crate) fn write(&self, event: &str, mut fields: Value) {
+    /// Writes one line with the server's name and process id. What it holds is asked for only when somebody records.
+    pub(crate) fn write(&self, event: &str, fields: impl FnOnce() -> Value) {
         let Some(mut file) = self.file.as_ref() else { return };
+        let mut fields = fields();
         fields["event"] = json!(event);
         fields["name"] = json!(self.name);
         fields["pid"] = json!(std::process::id());

@@ -17,7 +17,7 @@ pub(crate) fn pass(mut client: TcpStream, log: &Log, refuses: Option<u16>) -> io
     let text = String::from_utf8_lossy(&head).into_owned();
     let mut words = text.split_whitespace();
     let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    log.write("proxied", json!({ "method": method, "target": target }));
+    log.write("proxied", || json!({ "method": method, "target": target }));
     if let Some(code) = refuses {
         let answer = format!("HTTP/1.1 {code} Fake\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
         client.write_all(answer.as_bytes())?;

@@ -33,14 +33,16 @@ impl Server {
     /// The record cannot be opened: a test would count wrongly.
     pub(crate) fn new(options: Options) -> std::io::Result<Self> {
         let log = Log::open(options.log.as_deref(), &options.name)?;
-        let mut fields = json!({
-            "argv": std::env::args().collect::<Vec<_>>(),
-            "cwd": std::env::current_dir().ok(),
+        log.write("spawn", || {
+            let mut fields = json!({
+                "argv": std::env::args().collect::<Vec<_>>(),
+                "cwd": std::env::current_dir().ok(),
+            });
+            if options.dump_env == Script::Yes {
+                fields["env"] = std::env::vars().map(|(name, value)| (name, json!(value))).collect();
+            }
+            fields
         });
-        if options.dump_env == Script::Yes {
-            fields["env"] = std::env::vars().map(|(name, value)| (name, json!(value))).collect();
-        }
-        log.write("spawn", fields);
         Ok(Self { options, log, count: AtomicU64::new(0) })
     }
 }
@@ -74,11 +76,11 @@ impl Peer {
         let id = message.get("id");
         let params = message.get("params").cloned().unwrap_or(Value::Null);
         match (method, id) {
-            (None, _) => server.log.write("response", json!({ "message": message })),
+            (None, _) => server.log.write("response", || json!({ "message": message })),
             (Some(method), None) => self.notified(method, &params),
             (Some(method), Some(id)) => {
                 if method != "tools/call" {
-                    server.log.write("request", json!({ "method": method, "id": id }));
+                    server.log.write("request", || json!({ "method": method, "id": id }));
                 }
                 if server.options.mute == Script::No {
                     self.requested(method, id, params, reply);
@@ -90,14 +92,14 @@ impl Peer {
     }
 
     fn notified(&self, method: &str, params: &Value) {
-        self.server.log.write("notification", json!({ "method": method, "params": params }));
+        self.server.log.write("notification", || json!({ "method": method, "params": params }));
         match method {
             "notifications/initialized" => self.at(Point::Ready),
             "notifications/cancelled" => {
                 let id = &params["requestId"];
                 // Said here: the call's own thread may come to it after the end of the input, which ends us all.
                 if self.stops(id) {
-                    self.server.log.write("call-cancelled", json!({ "id": id }));
+                    self.server.log.write("call-cancelled", || json!({ "id": id }));
                 }
             }
             _ => {}
@@ -174,7 +176,7 @@ impl Peer {
     /// Every execution is written down before it is answered, so that a test can say "executed once".
     fn call(self: &Arc<Self>, id: &Value, params: Value, reply: &Arc<Out>) {
         let tool = params["name"].as_str().unwrap_or_default().to_owned();
-        self.server.log.write("call", json!({ "tool": tool, "id": id, "arguments": params["arguments"] }));
+        self.server.log.write("call", || json!({ "tool": tool, "id": id, "arguments": params["arguments"] }));
         self.at(Point::Call);
         match tool.as_str() {
             "slow" => self.slow(id, &params, reply),
@@ -228,7 +230,7 @@ impl Peer {
                 }
             }
             if this.stops(&id) {
-                this.server.log.write("call-done", json!({ "id": id }));
+                this.server.log.write("call-done", || json!({ "id": id }));
                 answer_with(&id, Ok(text("slow but done")), &reply);
             }
         });

@@ -31,7 +31,7 @@ pub(crate) fn serve(options: Options) -> std::io::Result<()> {
             peer.receive(&message, &out);
         }
     }
-    server.log.write("eof", json!({}));
+    server.log.write("eof", || json!({}));
     peer.at(Point::Eof);
     if server.options.ignore_eof == Script::Yes {
         sleep_for_ever();

@@ -105,7 +105,7 @@ pub(super) fn message(
 
 /// Change notices of the era without sessions.
 fn listen(host: &Host, id: Value, session: &Session, connection: &mut Connection) -> io::Result<Then> {
-    host.server.log.write("request", json!({ "method": "subscriptions/listen", "id": id }));
+    host.server.log.write("request", || json!({ "method": "subscriptions/listen", "id": id }));
     connection.begin(&[])?;
     let acknowledged = json!({
         "jsonrpc": "2.0",
