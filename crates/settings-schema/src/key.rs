@@ -44,9 +44,7 @@ impl KeyPath {
     /// The path of `segment` below this one.
     #[must_use]
     pub fn child(&self, segment: &str) -> Self {
-        let mut segments = self.0.clone();
-        segments.push(segment.to_owned());
-        Self(segments)
+        Self(self.0.iter().map(String::as_str).chain([segment]).map(str::to_owned).collect())
     }
 
     /// The path of `below` taken from here.

@@ -207,8 +207,18 @@ impl Merging {
                 }
                 (MergeRule::ByName, Value::Object(below)) if !below.is_empty() => {
                     self.open_node(&key);
-                    for (name, value) in below {
-                        self.set(key.child(&name), value, scope);
+                    match find_member(&self.value, &segments(&key)) {
+                        Found::Value(_) => {
+                            for (name, value) in below {
+                                self.set(key.child(&name), value, scope);
+                            }
+                        }
+                        // Nobody spoke of it before: it is taken as it is.
+                        Found::Absent | Found::Blocked => {
+                            let mut all = below.keys().map(|name| (key.child(name), scope)).collect();
+                            self.origins.append(&mut all);
+                            put(&mut self.value, &segments(&key), Value::Object(below));
+                        }
                     }
                 }
                 (MergeRule::Deep | MergeRule::ByName, value @ Value::Object(_)) => {
