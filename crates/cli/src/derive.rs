@@ -58,7 +58,7 @@ pub struct Derived {
     /// What the session itself does by.
     pub options: Options,
     /// The merged settings files but for their servers, with the scope that each value comes from.
-    pub merged: Arc<schema::Merged>,
+    pub merged: Arc<schema::Merged<'static>>,
     /// What each entry was resolved to, for the next derivation.
     pub(crate) resolutions: Arc<Resolutions>,
 }

@@ -1,5 +1,5 @@
-//! What do merging three files and comparing two cost for 10, 1,000 and 10,000 servers? `cargo xtask bench` reads the
-//! medians and holds them to their ratios.
+//! What do merging three files with one changed server, and comparing two, cost for 10, 1,000 and 10,000 servers?
+//! `cargo xtask bench` reads the medians and holds them to their ratios.
 
 use std::hint::black_box;
 
@@ -46,10 +46,15 @@ fn merge_three_files(c: &mut Criterion) {
             Layer { scope: SettingsScope::Workspace, root: &workspace },
             Layer { scope: SettingsScope::System, root: &system },
         ];
+        let changed = format!("server-{:05}", count / 2);
         group.bench_function(BenchmarkId::from_parameter(count), |b| {
             b.iter_batched(
                 || after_other_work(&memory),
-                |()| merge(black_box(&layers)),
+                |()| {
+                    let merged = merge(black_box(&layers));
+                    black_box(merged.get(&["mcpServers", &changed]));
+                    merged
+                },
                 BatchSize::PerIteration,
             );
         });

@@ -1,21 +1,23 @@
 //! What counts when several files speak? Owns the merge over scopes and where each value comes from; reads no file,
 //! and what a value means is its reader's.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use serde_json::{Map, Value};
 
 use crate::{
     key::KeyPath,
     kind::{Fit, clamped, fits},
-    path::{Found, find_member, put, take},
+    path::{Found, find, find_member, put, take},
     restrict::{ALLOWED, EXCLUDED, mend_restricting},
     scope::SettingsScope,
-    table::{Kind, MergeRule, SETTINGS, Settable, setting},
+    table::{Kind, MergeRule, SETTINGS, Settable, SettingRow, setting},
 };
 
+mod named;
 mod options;
 
+use named::{Entries, Named};
 pub use options::{AutoReload, Options, WatchMode};
 
 /// One settings file's content and its scope.
@@ -27,10 +29,12 @@ pub struct Layer<'a> {
     pub root: &'a Value,
 }
 
-/// What counts.
+/// What counts. Server entries and whatever else is taken name by name are looked up in the layers when somebody asks,
+/// and not copied: they are most of a file, and an edit changes one of them.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Merged {
-    /// The merged document, without `mcp.allowed`: no single list says what several scopes admit.
+pub struct Merged<'a> {
+    /// The merged document, without `mcp.allowed`: no single list says what several scopes admit; and without what is
+    /// taken name by name, for which see [`get`](Self::get) and [`leaves`](Self::leaves).
     pub value: Map<String, Value>,
     /// The lists of `mcp.allowed` that count, from the lowest scope up. A server must match all; no list admits all.
     pub allowed: Vec<ScopedList>,
@@ -40,6 +44,8 @@ pub struct Merged {
     pub options: Options,
     /// Whose each value is, at the depth at which it was taken whole.
     origins: BTreeMap<KeyPath, SettingsScope>,
+    /// What is taken name by name, by its key.
+    named: BTreeMap<&'static str, Named<'a>>,
 }
 
 /// One merged value and where it comes from.
@@ -71,7 +77,7 @@ pub struct ScopedList {
 /// use qwen_settings_schema::{KeyPath, Layer, SettingsScope, merge};
 /// use serde_json::json;
 ///
-/// let user = json!({"ui": {"theme": "dark", "tips": false}});
+/// let user = json!({"ui": {"theme": "dark", "tips": false}, "mcpServers": {"git": {"command": "git-mcp"}}});
 /// let system = json!({"ui": {"theme": "light"}});
 /// let merged = merge(&[
 ///     Layer { scope: SettingsScope::User, root: &user },
@@ -80,19 +86,47 @@ pub struct ScopedList {
 /// assert_eq!(merged.value["ui"], json!({"theme": "light", "tips": false}));
 /// let theme = merged.origin(&KeyPath::new(["ui", "theme"]));
 /// assert_eq!(theme, Some(SettingsScope::System));
+/// assert_eq!(merged.get(&["mcpServers", "git", "command"]), Some(&json!("git-mcp")));
 /// ```
 #[must_use]
-pub fn merge(layers: &[Layer<'_>]) -> Merged {
+pub fn merge<'a>(layers: &[Layer<'a>]) -> Merged<'a> {
     let mut layers = layers.to_vec();
     layers.sort_by_key(|layer| layer.scope);
     let mut merging = Merging::default();
     for layer in layers {
-        merging.absorb(&KeyPath::root(), counting(layer), layer.scope);
+        let Counting { members, named } = counting(layer);
+        for (key, entries) in named {
+            merging.named.entry(key).or_default().add(layer.scope, entries);
+        }
+        merging.absorb(&KeyPath::root(), members, layer.scope);
     }
     merging.finish()
 }
 
-impl Merged {
+impl Merged<'_> {
+    /// What stands at a path of segments; `None` where nothing does, and for a node above what is taken name by name.
+    #[must_use]
+    pub fn get(&self, path: &[&str]) -> Option<&Value> {
+        let found = match path {
+            [key, name, below @ ..] if let Some(named) = self.named.get(*key) => {
+                find(named.get(name)?.1, below)
+            }
+            _ => find_member(&self.value, path),
+        };
+        match found {
+            Found::Value(value) => Some(value),
+            Found::Absent | Found::Blocked => None,
+        }
+    }
+
+    /// The same with a copy of what is looked up, for whoever outlives the layers.
+    #[must_use]
+    pub fn into_owned(self) -> Merged<'static> {
+        let Self { value, allowed, excluded, options, origins, named } = self;
+        let named = named.into_iter().map(|(key, named)| (key, named.into_owned())).collect();
+        Merged { value, allowed, excluded, options, origins, named }
+    }
+
     /// Each value at the depth at which it was taken whole, with its scope; sorted by key, then by scope. Keys that
     /// collect over scopes (`mcp.allowed`, `mcp.excluded`) stand once for each scope.
     #[must_use]
@@ -109,7 +143,8 @@ impl Merged {
                 scope: list.scope,
             })
         });
-        let mut leaves: Vec<Leaf> = taken_whole.chain(collected).collect();
+        let named = self.named.iter().flat_map(|(key, named)| named.leaves(key));
+        let mut leaves: Vec<Leaf> = taken_whole.chain(collected).chain(named).collect();
         leaves.sort_by(|a, b| (&a.key, a.scope).cmp(&(&b.key, b.scope)));
         leaves
     }
@@ -122,6 +157,11 @@ impl Merged {
             self.collected().into_iter().find(|(collecting, _)| segments(key).starts_with(collecting));
         if let Some((_, lists)) = collects {
             return lists.iter().map(|list| list.scope).max();
+        }
+        if let [first, below @ ..] = key.segments()
+            && let Some(named) = self.named.get(first.as_str())
+        {
+            return named.origin(below);
         }
         let mut at = Some(key.clone());
         while let Some(key) = at {
@@ -139,13 +179,28 @@ impl Merged {
     }
 }
 
-/// What of a layer counts: nothing of the wrong type, nothing that its scope may not set, numbers within their ranges.
-fn counting(layer: Layer<'_>) -> Map<String, Value> {
-    let Value::Object(mut members) = mend_restricting(layer.root.clone(), layer.scope, None) else {
-        return Map::new();
+/// What of a layer counts.
+struct Counting<'a> {
+    members: Map<String, Value>,
+    /// What is taken name by name, by its key.
+    named: Vec<(&'static str, Entries<'a>)>,
+}
+
+/// Nothing of the wrong type, nothing that its scope may not set, numbers within their ranges.
+fn counting(layer: Layer<'_>) -> Counting<'_> {
+    let named = named(layer);
+    let others = layer.root.as_object().map_or_else(
+        || layer.root.clone(),
+        |members| {
+            let others = members.iter().filter(|(name, _)| by_name(name).is_none());
+            Value::Object(others.map(|(name, value)| (name.clone(), value.clone())).collect())
+        },
+    );
+    let Value::Object(mut members) = mend_restricting(others, layer.scope, None) else {
+        return Counting { members: Map::new(), named };
     };
-    for row in SETTINGS {
-        if layer.scope == SettingsScope::Workspace && row.settable == Settable::NotWorkspace {
+    for row in SETTINGS.iter().filter(|row| row.merge != MergeRule::ByName) {
+        if !may_set(layer.scope, row) {
             take(&mut members, row.key);
             continue;
         }
@@ -156,7 +211,30 @@ fn counting(layer: Layer<'_>) -> Map<String, Value> {
             Right::Nothing => take(&mut members, row.key),
         }
     }
-    members
+    Counting { members, named }
+}
+
+fn named(layer: Layer<'_>) -> Vec<(&'static str, Entries<'_>)> {
+    let members = layer.root.as_object().into_iter().flatten();
+    let counting = members.filter_map(|(name, value)| {
+        let row = by_name(name).filter(|row| may_set(layer.scope, row))?;
+        let entries = match (right_part(row.kind, value), value) {
+            (Right::AsWritten, Value::Object(entries)) => Cow::Borrowed(entries),
+            (Right::Other(Value::Object(entries)), _) => Cow::Owned(entries),
+            (Right::AsWritten | Right::Other(_) | Right::Nothing, _) => return None,
+        };
+        Some((*row.key.first()?, entries))
+    });
+    counting.collect()
+}
+
+/// The setting of this name if its value is taken name by name; such stand at the top of a document only.
+fn by_name(name: &str) -> Option<&'static SettingRow> {
+    SETTINGS.iter().find(|row| row.merge == MergeRule::ByName && row.key == [name])
+}
+
+fn may_set(scope: SettingsScope, row: &SettingRow) -> bool {
+    scope != SettingsScope::Workspace || row.settable != Settable::NotWorkspace
 }
 
 /// How much of a value counts.
@@ -181,14 +259,15 @@ fn right_part(kind: Kind, value: &Value) -> Right {
 
 /// A merge under way.
 #[derive(Default)]
-struct Merging {
+struct Merging<'a> {
     value: Map<String, Value>,
     origins: BTreeMap<KeyPath, SettingsScope>,
+    named: BTreeMap<&'static str, Named<'a>>,
     allowed: Vec<ScopedList>,
     excluded: Vec<ScopedList>,
 }
 
-impl Merging {
+impl<'a> Merging<'a> {
     /// Takes a higher layer's members at `at` over what there is.
     fn absorb(&mut self, at: &KeyPath, members: Map<String, Value>, scope: SettingsScope) {
         for (name, value) in members {
@@ -205,23 +284,7 @@ impl Merging {
                     self.open_node(&key);
                     self.absorb(&key, below, scope);
                 }
-                (MergeRule::ByName, Value::Object(below)) if !below.is_empty() => {
-                    self.open_node(&key);
-                    match find_member(&self.value, &segments(&key)) {
-                        Found::Value(_) => {
-                            for (name, value) in below {
-                                self.set(key.child(&name), value, scope);
-                            }
-                        }
-                        // Nobody spoke of it before: it is taken as it is.
-                        Found::Absent | Found::Blocked => {
-                            let mut all = below.keys().map(|name| (key.child(name), scope)).collect();
-                            self.origins.append(&mut all);
-                            put(&mut self.value, &segments(&key), Value::Object(below));
-                        }
-                    }
-                }
-                (MergeRule::Deep | MergeRule::ByName, value @ Value::Object(_)) => {
+                (MergeRule::Deep, value @ Value::Object(_)) => {
                     // An empty object adds nothing to what lower scopes say, but is a value where they say nothing.
                     if self.below(&key).next().is_none() && !self.collects_below(&key) {
                         self.set(key, value, scope);
@@ -240,7 +303,7 @@ impl Merging {
     }
 
     /// The keys at `key` or below it at which values were taken whole.
-    fn below<'a>(&'a self, key: &'a KeyPath) -> impl Iterator<Item = &'a KeyPath> {
+    fn below<'k>(&'k self, key: &'k KeyPath) -> impl Iterator<Item = &'k KeyPath> {
         let from_there = self.origins.range(key..).map(|(known, _)| known);
         from_there.take_while(move |known| known.starts_with(key))
     }
@@ -268,7 +331,7 @@ impl Merging {
         self.origins.insert(key, scope);
     }
 
-    fn finish(mut self) -> Merged {
+    fn finish(mut self) -> Merged<'a> {
         let stricter = [SettingsScope::User, SettingsScope::System];
         if self.allowed.iter().any(|list| stricter.contains(&list.scope)) {
             self.allowed.retain(|list| list.scope != SettingsScope::SystemDefaults);
@@ -283,8 +346,8 @@ impl Merging {
             put(&mut self.value, EXCLUDED, Value::from(union.into_iter().cloned().collect::<Vec<_>>()));
         }
         let options = Options::of(&self.value);
-        let Self { value, origins, allowed, excluded } = self;
-        Merged { value, allowed, excluded, options, origins }
+        let Self { value, origins, named, allowed, excluded } = self;
+        Merged { value, allowed, excluded, options, origins, named }
     }
 }
 

@@ -31,7 +31,7 @@ pub trait SettingsSchema: fmt::Debug + Send + Sync {
     fn mend_restricting(&self, root: Value, scope: SettingsScope, last_good: Option<&Value>) -> Value;
 
     /// See [`merge`](crate::merge).
-    fn merge(&self, layers: &[Layer<'_>]) -> Merged;
+    fn merge<'a>(&self, layers: &[Layer<'a>]) -> Merged<'a>;
 
     /// See [`parse_entry`](crate::parse_entry).
     fn parse_entry(&self, entry: &Value, dialect: Dialect) -> WrittenEntry;
@@ -86,7 +86,7 @@ impl SettingsSchema for Table {
         crate::mend_restricting(root, scope, last_good)
     }
 
-    fn merge(&self, layers: &[Layer<'_>]) -> Merged {
+    fn merge<'a>(&self, layers: &[Layer<'a>]) -> Merged<'a> {
         crate::merge(layers)
     }
 

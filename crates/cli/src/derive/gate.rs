@@ -15,7 +15,7 @@ use crate::settings::{Broken, Content, FolderRules, FolderVerdict, Snapshot, Sou
 
 /// What the settings files come to.
 pub(super) struct Settings {
-    pub(super) merged: Arc<schema::Merged>,
+    pub(super) merged: Arc<schema::Merged<'static>>,
     pub(super) folder: FolderTrust,
     pub(super) question: FolderQuestion,
     /// Sources that may restrict and could not be read at start, as people know them.
@@ -53,7 +53,7 @@ impl Settings {
                 schema::merge(&counting)
             }
         };
-        Self { merged: Arc::new(merged), folder, question, unreadable: unreadable(snapshot) }
+        Self { merged: Arc::new(merged.into_owned()), folder, question, unreadable: unreadable(snapshot) }
     }
 
     /// The lists; who is pending is added by whoever knows the entries.

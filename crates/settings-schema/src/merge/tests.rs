@@ -7,9 +7,18 @@ use super::*;
 use crate::restrict::FolderTrust;
 use SettingsScope::{System, SystemDefaults, User, Workspace};
 
-fn merged(layers: &[(SettingsScope, Value)]) -> Merged {
+fn merged(layers: &[(SettingsScope, Value)]) -> Merged<'static> {
     let layers: Vec<Layer<'_>> = layers.iter().map(|(scope, root)| Layer { scope: *scope, root }).collect();
-    merge(&layers)
+    merge(&layers).into_owned()
+}
+
+/// What is taken name by name at `key`, as one object.
+fn named(merged: &Merged<'_>, at: &str) -> Value {
+    let leaves = merged.leaves().into_iter().filter_map(|leaf| match leaf.key.segments() {
+        [first, name] if first == at => Some((name.clone(), leaf.value)),
+        _ => None,
+    });
+    Value::Object(leaves.collect())
 }
 
 fn lists(lists: &[ScopedList]) -> Vec<(SettingsScope, Vec<&str>)> {
@@ -67,7 +76,7 @@ fn a_server_is_taken_whole_from_the_highest_scope_that_names_it() {
         (System, json!({"mcpServers": {}})),
     ]);
     assert_eq!(
-        merged.value["mcpServers"],
+        named(&merged, "mcpServers"),
         json!({"a": {"command": "w"}, "b": {"command": "u"}, "__proto__": {"command": "p"}, "": null})
     );
     assert_eq!(merged.origin(&key(&["mcpServers", "a", "command"])), Some(Workspace));
@@ -136,7 +145,7 @@ fn a_project_does_not_set_what_is_not_its_to_set() {
             folder_trust: FolderTrust::Off,
         }
     );
-    assert_eq!(merged.value["env"], json!({"A": "user"}));
+    assert_eq!(named(&merged, "env"), json!({"A": "user"}));
 }
 
 #[test]
@@ -153,8 +162,8 @@ fn a_value_of_the_wrong_type_gives_way_to_the_one_below_it() {
     ]);
     assert_eq!(merged.options.reload_debounce_ms, 100);
     assert_eq!(merged.options.watch, WatchMode::Poll);
-    assert_eq!(merged.value["mcpServers"], json!({"a": {"command": "x"}}));
-    assert_eq!(merged.value["env"], json!({"A": "1", "B": "3"}));
+    assert_eq!(named(&merged, "mcpServers"), json!({"a": {"command": "x"}}));
+    assert_eq!(named(&merged, "env"), json!({"A": "1", "B": "3"}));
     assert_eq!(merged.value["mcp"], json!({"reloadDebounceMs": 100, "watch": "poll"}));
 }
 
@@ -182,10 +191,50 @@ fn an_empty_object_takes_nothing_away() {
         (User, json!({"ui": {"theme": "dark"}, "mcpServers": {"a": {}}})),
         (System, json!({"ui": {}, "mcpServers": {}, "model": {}})),
     ]);
-    assert_eq!(
-        Value::Object(merged.value),
-        json!({"ui": {"theme": "dark"}, "mcpServers": {"a": {}}, "model": {}})
+    assert_eq!(named(&merged, "mcpServers"), json!({"a": {}}));
+    assert_eq!(merged.origin(&key(&["mcpServers"])), None);
+    assert_eq!(Value::Object(merged.value), json!({"ui": {"theme": "dark"}, "model": {}}));
+}
+
+#[test]
+fn where_nobody_names_anything_the_empty_object_of_the_lowest_scope_stands() {
+    let merged = merged(&[(System, json!({"mcpServers": {}})), (User, json!({"mcpServers": {}}))]);
+    assert_eq!(merged.leaves(), [Leaf { key: key(&["mcpServers"]), value: json!({}), scope: User }]);
+    assert_eq!(merged.origin(&key(&["mcpServers"])), Some(User));
+}
+
+#[test]
+fn what_is_taken_name_by_name_is_looked_up_from_the_highest_scope_down() {
+    let (user, system) = (
+        json!({"mcpServers": {"a": {"command": "u", "args": []}, "b": {"command": "u"}}, "env": {"A": "1", "B": 2}}),
+        json!({"mcpServers": {"a": {"command": "s"}}, "ui": {"theme": "dark"}}),
     );
+    let layers = [Layer { scope: System, root: &system }, Layer { scope: User, root: &user }];
+    let merged = merge(&layers);
+    for (path, value) in [
+        (&["mcpServers", "a"] as &[&str], Some(json!({"command": "s"}))),
+        (&["mcpServers", "a", "args"], None),
+        (&["mcpServers", "b", "command"], Some(json!("u"))),
+        (&["mcpServers", "c"], None),
+        (&["mcpServers"], None),
+        (&["env", "A"], Some(json!("1"))),
+        (&["env", "B"], None),
+        (&["ui", "theme"], Some(json!("dark"))),
+        (&["ui", "theme", "x"], None),
+        (&[], None),
+    ] {
+        assert_eq!(merged.get(path), value.as_ref(), "{path:?}");
+    }
+    assert_eq!(merged.clone().into_owned(), merged);
+}
+
+#[test]
+fn what_is_taken_name_by_name_stands_at_the_top() {
+    let rows = SETTINGS.iter().filter(|row| row.merge == MergeRule::ByName);
+    assert!(rows.clone().count() > 1);
+    for row in rows {
+        assert_eq!(row.key.len(), 1, "{:?}", row.key);
+    }
 }
 
 #[test]

@@ -247,7 +247,7 @@ fn what_was_put_off_about_the_folder_can_be_said_from_inside_the_session() {
     assert!(matches!(&effects[..], [Effect::Trust(FolderWord::Trust)]), "{effects:?}");
     let checked = serde_json::json!({"security": {"folderTrust": {"enabled": true}}});
     let checked = schema::merge(&[schema::Layer { scope: schema::SettingsScope::User, root: &checked }]);
-    let trusted = Derived { merged: Arc::new(checked), ..Derived::default() };
+    let trusted = Derived { merged: Arc::new(checked.into_owned()), ..Derived::default() };
     for (derived, words) in
         [(trusted, "this folder is trusted"), (Derived::default(), "every folder is trusted")]
     {
