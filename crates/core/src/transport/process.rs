@@ -3,6 +3,7 @@
 
 use std::{fmt, process::ExitStatus, time::Duration};
 
+use futures::FutureExt;
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use tokio::{
     process::Child,
@@ -218,7 +219,12 @@ impl Group {
     /// Whether the leader is reaped and the group empty by then; does not wait longer than it takes.
     async fn gone_by(&mut self, deadline: Instant, exit: &watch::Sender<Option<Exit>>) -> bool {
         if !self.reaped {
-            let Ok(ended) = timeout_at(deadline, self.child.wait()).await else { return false };
+            // A timer counts whole milliseconds and would take up to two for none at all.
+            let ended = match deadline <= Instant::now() {
+                true => self.child.wait().now_or_never(),
+                false => timeout_at(deadline, self.child.wait()).await.ok(),
+            };
+            let Some(ended) = ended else { return false };
             self.reaped = true;
             exit.send_replace(Some(ended.map_or(Exit::Code(-1), Exit::from)));
         }
@@ -309,6 +315,23 @@ mod tests {
             assert_eq!(step, Step::Kill, "{teardown:?}");
             assert!(after + AFTER_KILL <= Teardown::LADDER, "{teardown:?}");
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn to_look_whether_it_is_gone_already_takes_no_time() {
+        let child = tokio::process::Command::new("sleep").arg("60").process_group(0).spawn().unwrap();
+        let pid = child.id().and_then(|id| Pid::from_raw(id.cast_signed())).unwrap();
+        let guard = Guard::without_process();
+        let mut group = Group { pid, guard, child, reaped: false, is_gone: false };
+        let (exit, _) = watch::channel(None);
+        // Between two of the timer's ticks, as nearly always.
+        tokio::time::advance(Duration::from_micros(300)).await;
+        let began = Instant::now();
+        assert!(!group.gone_by(began, &exit).await);
+        assert_eq!(began.elapsed(), Duration::ZERO);
+        kill_group(pid);
+        group.child.wait().await.unwrap();
+        assert!(group.gone_by(began, &exit).await);
     }
 
     #[test]
