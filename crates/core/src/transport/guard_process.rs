@@ -1,6 +1,5 @@
-//! What does the guard process itself do? Owns its whole life: read starts and groups, kill what is left of them at the
-//! end of input.
-//! It must stay tiny: it knows no runtime, no server and no setting.
+//! What does the guard process itself do? Owns its whole life: set itself apart, read starts and groups, kill what is
+//! left of them at the end of input. It must stay tiny: it knows no runtime, no server and no setting.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -9,7 +8,7 @@ use std::{
     io::{self, BufRead},
 };
 
-use rustix::process::Pid;
+use rustix::process::{Pid, getpgid, getppid, setpgid, setsid};
 
 use super::guard::kill_group;
 
@@ -25,10 +24,38 @@ pub(super) const GUARD_WORD: &str = "__guard";
 /// ```
 pub fn run_guard_if_asked(args: impl IntoIterator<Item = OsString>) {
     if args.into_iter().nth(1).is_some_and(|word| word == GUARD_WORD) {
+        begin_session();
+        turn_deaf();
         let left = LeftOver::after(io::stdin().lock());
         left.groups.iter().copied().for_each(kill_group);
         readers_of(left.starts.values()).into_iter().for_each(kill_group);
         std::process::exit(0);
+    }
+}
+
+/// Leaves for a session of its own: its terminal's end and Ctrl-C are not for it. It was started as the leader of a group,
+/// so that nothing sent to ours reached it meanwhile, and a leader may not begin a session; so it goes back for a moment.
+fn begin_session() {
+    // Where this is refused it stays in its own group, which no terminal reaches either.
+    if let Some(group) = getppid().and_then(|parent| getpgid(Some(parent)).ok()) {
+        setpgid(None, Some(group)).ok();
+    }
+    setsid().ok();
+}
+
+/// Ignores what a careless `pkill` sends, and holds nothing but its three streams: what others left open to us is
+/// not kept open by it.
+#[expect(unsafe_code, reason = "no safe call ignores a signal or closes descriptors that nobody owns")]
+fn turn_deaf() {
+    // SAFETY: `SIG_IGN` runs no code of ours, and no thread exists that could care. Nothing in this process has opened a
+    // descriptor beyond the three streams.
+    unsafe {
+        for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGPIPE] {
+            libc::signal(signal, libc::SIG_IGN);
+        }
+        // By number: not every C library has the call by name.
+        #[cfg(target_os = "linux")]
+        libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0);
     }
 }
 

@@ -1,9 +1,5 @@
-//! How is a child process started? Owns the one place with `unsafe`: what the guard process must have done between
-//! `fork` and `exec`. Knows no protocol, and nothing of what happens after the start.
-#![expect(
-    unsafe_code,
-    reason = "between fork and exec only raw system calls are allowed, and only pre_exec runs there"
-)]
+//! How is a child process started? Owns the start of servers and of the guard process; knows no protocol, and nothing of
+//! what happens after the start.
 
 use std::{
     io::{self, PipeReader, PipeWriter},
@@ -12,7 +8,7 @@ use std::{
     process::Stdio,
 };
 
-use rustix::process::{Pid, setsid};
+use rustix::process::Pid;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
 use super::guard::{Guard, PipeId};
@@ -86,36 +82,22 @@ fn spawn(launch: &Launch, reader: PipeReader, writer: PipeWriter) -> io::Result<
     }
 }
 
-/// Starts the guard process: in a session of its own, deaf to what a terminal or a careless `pkill` sends, holding
-/// nothing of ours but its input.
+/// Starts the guard process, in a group of its own from its first moment on; the rest of what sets it apart it does
+/// itself ([`run_guard_if_asked`](crate::run_guard_if_asked)). Like a server it starts without a copy of this process.
 ///
 /// # Errors
 /// What the operating system says.
 pub(super) fn spawn_guard(exe: &Path, word: &str, input: OwnedFd) -> io::Result<std::process::Child> {
-    let mut command = std::process::Command::new(exe);
-    command
+    std::process::Command::new(exe)
         .arg0("qwen-guard")
         .arg(word)
         .env_clear()
         .current_dir("/")
+        .process_group(0)
         .stdin(Stdio::from(input))
         .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    // SAFETY: the closure runs in the forked child, where only async-signal-safe calls are allowed. It makes system calls
-    // only, takes no lock and allocates nothing. `signal` to SIG_IGN is inherited over exec, which is the
-    // point, and `close_range` only marks descriptors that others left open for closing on exec.
-    unsafe {
-        command.pre_exec(|| {
-            setsid()?;
-            for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGPIPE] {
-                libc::signal(signal, libc::SIG_IGN);
-            }
-            #[cfg(target_os = "linux")]
-            libc::close_range(3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC.cast_signed());
-            Ok(())
-        });
-    }
-    command.spawn()
+        .stderr(Stdio::null())
+        .spawn()
 }
 
 #[cfg(test)]

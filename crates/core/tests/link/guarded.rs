@@ -116,6 +116,15 @@ async fn a_guard_is_deaf_to_polite_signals_and_ends_with_its_owner() {
     let own = std::process::id();
     let [pid] = guards_of(own)[..] else { panic!() };
     let process = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    let ours = rustix::process::getpgid(None).unwrap();
+    assert_ne!(rustix::process::getpgid(Some(process)).unwrap(), ours, "what ends our group ends it never");
+    let ignored = || {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap().trim();
+        // HUP, INT, QUIT, PIPE and TERM.
+        u64::from_str_radix(mask, 16).unwrap() & 0x5007 == 0x5007
+    };
+    until(GONE, ignored).await;
     for signal in [rustix::process::Signal::TERM, rustix::process::Signal::INT, rustix::process::Signal::HUP]
     {
         rustix::process::kill_process(process, signal).unwrap();
