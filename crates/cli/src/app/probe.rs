@@ -25,22 +25,25 @@ pub(crate) struct Probed {
 }
 
 impl App {
-    /// Connects what `desired` admits and ends it again; everybody has until `limit` together.
+    /// Connects what `desired` admits and ends it again; everybody has until `limit` together. What comes of them goes
+    /// to `told`, which is at its work while the connections end.
     ///
     /// # Errors
     /// Core ended before it planned anything.
-    pub(crate) async fn probe(
+    pub(crate) async fn probe<T>(
         &self,
         desired: Desired,
         limit: Duration,
         guard: Guard,
-    ) -> Result<BTreeMap<ServerName, Probed>, CommitError> {
+        told: impl FnOnce(BTreeMap<ServerName, Probed>) -> T,
+    ) -> Result<T, CommitError> {
         let deadline = Instant::now() + limit;
         let config = self.config(guard);
         config.initialize();
         let found = first_outcomes(&*config, desired, deadline, limit).await?;
-        config.shutdown(TEARDOWN).await;
-        Ok(found)
+        // The end is begun first: others carry it out while this thread goes on.
+        let ((), made) = tokio::join!(config.shutdown(TEARDOWN), async { told(found) });
+        Ok(made)
     }
 }
 

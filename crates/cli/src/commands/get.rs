@@ -92,8 +92,9 @@ fn probed(
     let mut desired = derived.desired();
     desired.servers.retain(|name, _| *name == row.name);
     let limit = Duration::from_millis(args.timeout);
-    let probed = app.interruptible(async |guard| app.probe(desired, limit, guard).await)?;
-    Ok(probed.map(|mut probed| probed.remove(&row.name)))
+    app.interruptible(async |guard| {
+        app.probe(desired, limit, guard, |mut probed| probed.remove(&row.name)).await
+    })
 }
 
 fn document(row: &Row, shown: ListRow, checks: &[Check]) -> GetDocument {

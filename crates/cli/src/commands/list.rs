@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, io, time::Duration};
 use qwen_core::{Phase, ServerName, State, Verdicts};
 
 use crate::{
-    app::{App, Probed, StartError},
+    app::{App, Probed},
     args::{Global, ListArgs},
     derive::{Derived, Screen},
     exit::Exit,
@@ -24,38 +24,41 @@ pub(crate) fn run(global: &Global, args: &ListArgs) -> Exit {
     let derived = app.derived();
     let verdicts = qwen_core::admit(&derived.desired(), app.bound());
     let sessions = app.sessions().map(|sessions| sessions.running(app.root())).unwrap_or_default();
-    let probed = if args.no_connect || verdicts.values().all(Result::is_err) {
-        BTreeMap::new()
-    } else {
-        match probe(&app, derived, Duration::from_millis(args.timeout)) {
-            Ok(Some(probed)) => probed,
-            Ok(None) => return Exit::Interrupted,
-            Err(error) => return output::fail(&error, error.exit()),
-        }
+    let list = |probed: BTreeMap<ServerName, Probed>| {
+        let document = document(&app, derived, &verdicts, &probed);
+        show(&document, &sessions, &app, global, args);
+        let failed = document.servers.iter().any(|row| has_failed(row, &probed));
+        if args.check && failed { Exit::ServersFailed } else { Exit::Ok }
     };
-    let document = document(&app, derived, &verdicts, &probed);
-    if args.json {
-        output::print_json(&document);
-        sessions.iter().for_each(|session| output::note(&about(session)));
-    } else {
-        let mut text = render_list(&document, app.paint(&io::stdout()), output::width());
-        if let Some(pointer) = super::settings::pointer(document.diagnostics.len(), global) {
-            text.push_str(&format!("{pointer}\n"));
-        }
-        sessions.iter().for_each(|session| text.push_str(&format!("{}\n", about(session))));
-        output::print(&text);
+    if args.no_connect || verdicts.values().all(Result::is_err) {
+        return list(BTreeMap::new());
     }
-    let failed = document.servers.iter().any(|row| has_failed(row, &probed));
-    if args.check && failed { Exit::ServersFailed } else { Exit::Ok }
+    let limit = Duration::from_millis(args.timeout);
+    match app.interruptible(async |guard| app.probe(derived.desired(), limit, guard, list).await) {
+        Ok(Some(exit)) => exit,
+        Ok(None) => Exit::Interrupted,
+        Err(error) => output::fail(&error, error.exit()),
+    }
 }
 
-/// What came of each server; `None` when somebody pressed Ctrl-C.
-fn probe(
+fn show(
+    document: &Document<ListRow>,
+    sessions: &[RunningSession],
     app: &App,
-    derived: &Derived,
-    limit: Duration,
-) -> Result<Option<BTreeMap<ServerName, Probed>>, StartError> {
-    app.interruptible(async |guard| app.probe(derived.desired(), limit, guard).await)
+    global: &Global,
+    args: &ListArgs,
+) {
+    if args.json {
+        output::print_json(document);
+        sessions.iter().for_each(|session| output::note(&about(session)));
+        return;
+    }
+    let mut text = render_list(document, app.paint(&io::stdout()), output::width());
+    if let Some(pointer) = super::settings::pointer(document.diagnostics.len(), global) {
+        text.push_str(&format!("{pointer}\n"));
+    }
+    sessions.iter().for_each(|session| text.push_str(&format!("{}\n", about(session))));
+    output::print(&text);
 }
 
 fn document(

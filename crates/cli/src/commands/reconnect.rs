@@ -41,10 +41,11 @@ pub(crate) fn run(global: &Global, args: &ReconnectArgs) -> Exit {
     }
     let limit = longest(&admitted) + Duration::from_secs(1);
     let total = admitted.servers.len();
-    match app.interruptible(async |guard| app.probe(admitted, limit, guard).await) {
+    let report = |probed| report(&app, derived, &probed, total);
+    match app.interruptible(async |guard| app.probe(admitted, limit, guard, report).await) {
         Err(error) => output::fail(&error, error.exit()),
         Ok(None) => Exit::Interrupted,
-        Ok(Some(probed)) => report(&app, derived, &probed, total),
+        Ok(Some(exit)) => exit,
     }
 }
 
