@@ -136,12 +136,13 @@ impl Conversation {
         let limit = spec.view.discovery_timeout.as_millis();
         let asker = Asker::new(self.service.peer().clone(), self.said.clone(), self.ground.over());
         let ours = Ours { client, capabilities: self.answers.capabilities() };
-        let shaking = shake(asker, ours, self.negotiation, &self.shook_hands);
+        // On the heap and one after the other: what a start holds from its beginning stays small.
+        let shaking = Box::pin(shake(asker, ours, self.negotiation, &self.shook_hands));
         let mut agreed = self.in_time(deadline, limit, shaking).await?;
         let instructions = agreed.instructions.take();
         let confirmed = self.in_time(deadline, limit, confirm(&agreed.asker, agreed.era));
         let listed = async {
-            match listing::all(&agreed.asker, agreed.offers, instructions, deadline).await {
+            match Box::pin(listing::all(&agreed.asker, agreed.offers, instructions, deadline)).await {
                 Ok(offered) => Ok(offered),
                 Err(NoList::Late) => Err(Failure::new(
                     FailureKind::Listing,

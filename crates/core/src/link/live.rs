@@ -176,7 +176,8 @@ impl Lister {
             let lists = settled(changes).await;
             let deadline = Instant::now() + self.limit;
             let worth = self.worth_asking();
-            let refreshed = self.offered.refreshed(&self.asker, worth, lists, deadline).await;
+            // On the heap while it lasts: every live connection would hold its room else.
+            let refreshed = Box::pin(self.offered.refreshed(&self.asker, worth, lists, deadline)).await;
             // An error means that the connection is going; whoever watches it says so.
             let Ok(next) = refreshed else { continue };
             if next != self.offered {

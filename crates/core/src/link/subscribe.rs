@@ -18,7 +18,8 @@ use crate::{
 pub(super) async fn listen(asker: Asker, era: Era, offers: Offers, changes: &Changes) {
     match era {
         Era::Initialized => {}
-        Era::Discovered => subscribe(&asker, offers, changes).await,
+        // On the heap: most connections are of the other era.
+        Era::Discovered => Box::pin(subscribe(&asker, offers, changes)).await,
     }
     // The answer of whoever races against this must not be that there is nothing to hear.
     std::future::pending::<()>().await;
