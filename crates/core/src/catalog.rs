@@ -42,7 +42,7 @@ pub struct CatalogueTool {
     /// For people and models.
     pub description: Option<String>,
     /// JSON Schema of its arguments.
-    pub input_schema: Value,
+    pub input_schema: Arc<Value>,
     /// Whether it runs without asking, in a trusted folder.
     pub trust: bool,
     /// Whether it is offered at once rather than on demand.
@@ -61,7 +61,7 @@ pub struct CataloguePrompt {
     /// For people and models.
     pub description: Option<String>,
     /// As the server sent it, arguments included.
-    pub raw: Value,
+    pub raw: Arc<Value>,
 }
 
 /// A resource of a server.
@@ -74,7 +74,7 @@ pub struct CatalogueResource {
     /// The server's own name for it.
     pub name: String,
     /// As the server sent it.
-    pub raw: Value,
+    pub raw: Arc<Value>,
 }
 
 /// Which names came, went or changed between two revisions.

@@ -1,4 +1,5 @@
-//! What a connection offers, as it said so: tools, prompts, resources, before any view filters them.
+//! What a connection offers, as it said so: tools, prompts, resources, before any view filters them. What a server may
+//! say at length is shared with the catalogue, not copied.
 
 use std::sync::Arc;
 
@@ -63,8 +64,8 @@ pub struct Tool {
     /// For people and models.
     pub description: Option<String>,
     /// JSON Schema of the arguments, always an object with `type: object`.
-    pub input_schema: Value,
-    /// The whole tool as the server sent it: title, annotations, output schema.
+    pub input_schema: Arc<Value>,
+    /// What else the server sent: title, annotations, output schema.
     pub raw: Value,
 }
 
@@ -76,7 +77,7 @@ pub struct Prompt {
     /// For people and models.
     pub description: Option<String>,
     /// The whole prompt as the server sent it, arguments included.
-    pub raw: Value,
+    pub raw: Arc<Value>,
 }
 
 /// A resource as the server describes it.
@@ -87,5 +88,5 @@ pub struct Resource {
     /// The server's own name for it.
     pub name: String,
     /// The whole resource as the server sent it.
-    pub raw: Value,
+    pub raw: Arc<Value>,
 }

@@ -115,7 +115,7 @@ fn offering(tool: &str) -> Inventory {
     let tool = Tool {
         name: tool.to_owned(),
         description: None,
-        input_schema: json!({"type": "object"}),
+        input_schema: Arc::new(json!({"type": "object"})),
         raw: json!({ "name": tool }),
     };
     Inventory { tools: Listing::Listed(vec![Arc::new(tool)]), ..Inventory::empty() }
@@ -216,7 +216,8 @@ impl Offers {
         let tool = |index| {
             let name = format!("tool_{index}");
             let raw = json!({ "name": name });
-            Arc::new(Tool { name, description: None, input_schema: json!({ "type": "object" }), raw })
+            let input_schema = Arc::new(json!({ "type": "object" }));
+            Arc::new(Tool { name, description: None, input_schema, raw })
         };
         let tools = Listing::Listed((0..tools).map(tool).collect());
         let inventory = Inventory { tools, ..Inventory::empty() };

@@ -60,11 +60,11 @@ pub(super) fn with_servers(state: &mut State, servers: Vec<(crate::derive::Row, 
 pub(super) fn catalogue() -> Catalogue {
     let server = ServerName::from("gh");
     let mut catalogue = Catalogue { revision: 1, ..Catalogue::default() };
-    let schema = json!({
+    let schema = Arc::new(json!({
         "type": "object",
         "properties": { "query": { "type": "string" }, "limit": { "type": "integer", "default": 10 } },
         "required": ["query"],
-    });
+    }));
     for (tool, description) in [("search", "Looks for something\nand more"), ("sleep", "Sleeps")] {
         let name: Arc<str> = format!("mcp__gh__{tool}").into();
         catalogue.tools.insert(
@@ -74,7 +74,7 @@ pub(super) fn catalogue() -> Catalogue {
                 server: server.clone(),
                 tool: tool.to_owned(),
                 description: Some(description.to_owned()),
-                input_schema: schema.clone(),
+                input_schema: Arc::clone(&schema),
                 trust: false,
                 always_load: false,
             }),
@@ -88,13 +88,13 @@ pub(super) fn catalogue() -> Catalogue {
             server: server.clone(),
             prompt: "greet".to_owned(),
             description: Some("Greets".to_owned()),
-            raw: json!({}),
+            raw: Arc::new(json!({})),
         }),
     );
     let uri: Arc<str> = "demo://readme".into();
     catalogue.resources.insert(
         (server.clone(), Arc::clone(&uri)),
-        Arc::new(CatalogueResource { server, uri, name: "readme".to_owned(), raw: json!({}) }),
+        Arc::new(CatalogueResource { server, uri, name: "readme".to_owned(), raw: Arc::new(json!({})) }),
     );
     catalogue
 }

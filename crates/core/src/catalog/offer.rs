@@ -33,7 +33,7 @@ impl Offer {
                 server: server.clone(),
                 tool: tool.name.clone(),
                 description: tool.description.clone(),
-                input_schema: tool.input_schema.clone(),
+                input_schema: Arc::clone(&tool.input_schema),
                 trust: view.trust,
                 always_load: view.always_load_tools,
             })
@@ -46,7 +46,7 @@ impl Offer {
                     server: server.clone(),
                     prompt: prompt.name.clone(),
                     description: prompt.description.clone(),
-                    raw: prompt.raw.clone(),
+                    raw: Arc::clone(&prompt.raw),
                 })
             });
         let mut seen = BTreeSet::new();
@@ -56,7 +56,7 @@ impl Offer {
                     server: server.clone(),
                     uri: resource.uri.as_str().into(),
                     name: resource.name.clone(),
-                    raw: resource.raw.clone(),
+                    raw: Arc::clone(&resource.raw),
                 })
             },
         );

@@ -13,7 +13,7 @@ fn inventory(tools: &[&str]) -> Inventory {
         Arc::new(Tool {
             name: (*name).to_owned(),
             description: None,
-            input_schema: json!({"type": "object"}),
+            input_schema: Arc::new(json!({"type": "object"})),
             raw: json!({"name": name}),
         })
     });

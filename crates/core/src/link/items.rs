@@ -96,8 +96,7 @@ fn warning(kind: &str, total: usize, left_out: &[String]) -> Option<String> {
 fn tool(mut raw: Map<String, Value>) -> Result<Tool, LeftOut> {
     let name = name(&raw, "name")?;
     let schema = raw.remove("inputSchema").unwrap_or(Value::Null);
-    let input_schema = input_schema(schema).map_err(|why| (shown(&name), why))?;
-    raw.insert("inputSchema".to_owned(), input_schema.clone());
+    let input_schema = Arc::new(input_schema(schema).map_err(|why| (shown(&name), why))?);
     let description = description(&mut raw);
     Ok(Tool { name, description, input_schema, raw: Value::Object(raw) })
 }
@@ -105,13 +104,13 @@ fn tool(mut raw: Map<String, Value>) -> Result<Tool, LeftOut> {
 fn prompt(mut raw: Map<String, Value>) -> Result<Prompt, LeftOut> {
     let name = name(&raw, "name")?;
     let description = description(&mut raw);
-    Ok(Prompt { name, description, raw: Value::Object(raw) })
+    Ok(Prompt { name, description, raw: Arc::new(Value::Object(raw)) })
 }
 
 fn resource(raw: Map<String, Value>) -> Result<Resource, LeftOut> {
     let uri = name(&raw, "uri")?;
     let name = raw.get("name").and_then(Value::as_str).filter(|name| !name.is_empty()).unwrap_or(&uri);
-    Ok(Resource { name: name.to_owned(), uri, raw: Value::Object(raw) })
+    Ok(Resource { name: name.to_owned(), uri, raw: Arc::new(Value::Object(raw)) })
 }
 
 fn name(raw: &Map<String, Value>, field: &str) -> Result<String, LeftOut> {
@@ -255,10 +254,8 @@ mod tests {
         let sorted = tools(listed, Marks::Ignored);
         let [tool] = sorted.items.as_slice() else { panic!("{sorted:?}") };
         assert_eq!(tool.description.as_deref(), Some("7"));
-        assert_eq!(
-            tool.raw,
-            json!({"name": "good", "title": "T", "inputSchema": {"type": "object"}, "description": "7"})
-        );
+        assert_eq!(tool.raw, json!({"name": "good", "title": "T", "description": "7"}));
+        assert_eq!(*tool.input_schema, json!({"type": "object"}));
         assert_eq!(
             sorted.warning.as_deref(),
             Some(

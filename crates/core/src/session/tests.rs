@@ -97,7 +97,7 @@ fn opened(link: Link) -> Opened<Link> {
         Arc::new(Tool {
             name: name.to_owned(),
             description: None,
-            input_schema: json!({"type": "object"}),
+            input_schema: Arc::new(json!({"type": "object"})),
             raw: json!({}),
         })
     });

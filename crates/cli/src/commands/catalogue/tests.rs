@@ -12,7 +12,7 @@ fn catalogue() -> Catalogue {
         server: ServerName::from("time"),
         tool: "now".to_owned(),
         description: Some("  Says what time it is.\nIn UTC.".to_owned()),
-        input_schema: json!({ "type": "object" }),
+        input_schema: Arc::new(json!({ "type": "object" })),
         trust: false,
         always_load: false,
     };
@@ -21,13 +21,13 @@ fn catalogue() -> Catalogue {
         server: ServerName::from("time"),
         prompt: "plan".to_owned(),
         description: None,
-        raw: json!({ "name": "plan", "arguments": [{ "name": "day" }] }),
+        raw: Arc::new(json!({ "name": "plan", "arguments": [{ "name": "day" }] })),
     };
     let resource = CatalogueResource {
         server: ServerName::from("time"),
         uri: "time://zones".into(),
         name: "zones".to_owned(),
-        raw: json!({ "uri": "time://zones", "name": "zones", "mimeType": "text/plain" }),
+        raw: Arc::new(json!({ "uri": "time://zones", "name": "zones", "mimeType": "text/plain" })),
     };
     Catalogue {
         revision: 1,
@@ -75,7 +75,7 @@ fn each_list_is_shown_at_eighty_columns_and_for_programs() {
         server: ServerName::from("time"),
         tool: "everywhere".to_owned(),
         description: Some(long.to_owned()),
-        input_schema: json!({ "type": "object", "properties": { "zone": { "type": "string" } } }),
+        input_schema: Arc::new(json!({ "type": "object", "properties": { "zone": { "type": "string" } } })),
         trust: false,
         always_load: false,
     };
