@@ -8,7 +8,7 @@ use std::{
     io::{self, BufRead},
 };
 
-use rustix::process::{Pid, getpgid, getppid, setpgid, setsid};
+use rustix::process::Pid;
 
 use super::guard::kill_group;
 
@@ -24,8 +24,7 @@ pub(super) const GUARD_WORD: &str = "__guard";
 /// ```
 pub fn run_guard_if_asked(args: impl IntoIterator<Item = OsString>) {
     if args.into_iter().nth(1).is_some_and(|word| word == GUARD_WORD) {
-        begin_session();
-        turn_deaf();
+        set_apart();
         let left = LeftOver::after(io::stdin().lock());
         left.groups.iter().copied().for_each(kill_group);
         readers_of(left.starts.values()).into_iter().for_each(kill_group);
@@ -33,23 +32,23 @@ pub fn run_guard_if_asked(args: impl IntoIterator<Item = OsString>) {
     }
 }
 
-/// Leaves for a session of its own: its terminal's end and Ctrl-C are not for it. It was started as the leader of a group,
-/// so that nothing sent to ours reached it meanwhile, and a leader may not begin a session; so it goes back for a moment.
-fn begin_session() {
-    // Where this is refused it stays in its own group, which no terminal reaches either.
-    if let Some(group) = getppid().and_then(|parent| getpgid(Some(parent)).ok()) {
-        setpgid(None, Some(group)).ok();
-    }
-    setsid().ok();
-}
-
-/// Ignores what a careless `pkill` sends, and holds nothing but its three streams: what others left open to us is
-/// not kept open by it.
-#[expect(unsafe_code, reason = "no safe call ignores a signal or closes descriptors that nobody owns")]
-fn turn_deaf() {
-    // SAFETY: `SIG_IGN` runs no code of ours, and no thread exists that could care. Nothing in this process has opened a
-    // descriptor beyond the three streams.
+/// Leaves for a session of its own, ignores what a careless `pkill` sends, and holds nothing but its three streams: what
+/// others left open to us is not kept open by it.
+///
+/// It was started as the leader of a group, so that nothing sent to ours reached it meanwhile, and a leader may not
+/// begin a session: so it goes back for a moment. Where that is refused, or its owner has just ended, it stays the leader
+/// of its own group, which no terminal reaches either.
+#[expect(unsafe_code, reason = "no safe call does this: a group may be 0, and nobody owns the descriptors")]
+fn set_apart() {
+    // SAFETY: system calls on numbers only. `SIG_IGN` runs no code of ours, no other thread exists, and nothing in this
+    // process has opened a descriptor beyond the three streams.
     unsafe {
+        // That of an owner outside of this container is 0 here.
+        let group = libc::getpgid(libc::getppid());
+        if group > 0 {
+            libc::setpgid(0, group);
+        }
+        libc::setsid();
         for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGPIPE] {
             libc::signal(signal, libc::SIG_IGN);
         }

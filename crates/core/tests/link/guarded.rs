@@ -82,6 +82,17 @@ fn guards_of(parent: u32) -> Vec<u32> {
     pids.filter(|pid| is_guard(*pid) == Some(true)).collect()
 }
 
+/// A guard of this process. Guards are told apart by who started them, so tests that look at their own take turns.
+async fn own_guard() -> (Guard, tokio::sync::MutexGuard<'static, ()>) {
+    static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+    let alone = ALONE.lock().await;
+    until(GONE, || guards_of(std::process::id()).is_empty()).await;
+    let guard = Guard::start(exe().into()).unwrap();
+    // It is there, but the kernel may not tell its words yet.
+    until(GONE, || guards_of(std::process::id()).len() == 1).await;
+    (guard, alone)
+}
+
 #[tokio::test]
 async fn a_guard_that_dies_is_replaced_by_one_that_knows_the_groups() {
     let server = stubborn();
@@ -98,7 +109,7 @@ async fn a_guard_that_dies_is_replaced_by_one_that_knows_the_groups() {
 
 #[tokio::test]
 async fn a_server_starts_in_the_moment_in_which_the_guard_dies() {
-    let guard = Guard::start(exe().into()).unwrap();
+    let (guard, _alone) = own_guard().await;
     let connector = connector_with(guard.clone());
     for _ in 0..5 {
         until(GONE, || guards_of(std::process::id()).len() == 1).await;
@@ -112,7 +123,7 @@ async fn a_server_starts_in_the_moment_in_which_the_guard_dies() {
 
 #[tokio::test]
 async fn a_guard_is_deaf_to_polite_signals_and_ends_with_its_owner() {
-    let guard = Guard::start(exe().into()).unwrap();
+    let (guard, _alone) = own_guard().await;
     let own = std::process::id();
     let [pid] = guards_of(own)[..] else { panic!() };
     let process = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
@@ -139,7 +150,7 @@ async fn a_guard_is_deaf_to_polite_signals_and_ends_with_its_owner() {
 
 #[tokio::test]
 async fn a_guard_that_stops_reading_is_replaced_and_costs_no_server() {
-    let guard = Guard::start(exe().into()).unwrap();
+    let (guard, _alone) = own_guard().await;
     let connector = connector_with(guard.clone());
     let kept = Server::scripted("plain");
     let opened = open_on(&connector, &kept, Default::default()).await.unwrap();
@@ -164,7 +175,7 @@ async fn a_guard_that_stops_reading_is_replaced_and_costs_no_server() {
 
 #[tokio::test]
 async fn a_guard_that_was_given_up_is_tried_again_before_a_server_starts_without_it() {
-    let guard = Guard::start(exe().into()).unwrap();
+    let (guard, _alone) = own_guard().await;
     for _ in 0..20 {
         until(GONE, || guards_of(std::process::id()).len() == 1 || !guard.is_watching()).await;
         let Some(process) = guards_of(std::process::id()).first().copied() else { break };
@@ -198,4 +209,22 @@ async fn a_guard_kills_what_was_being_started_when_its_owner_ended() {
     assert!(other.try_wait().unwrap().is_none());
     other.kill().unwrap();
     other.wait().unwrap();
+}
+
+#[tokio::test]
+async fn a_guard_whose_owner_ended_before_it_began_acts_all_the_same() {
+    use std::os::unix::process::CommandExt;
+    let mut left = Command::new("cat").stdin(Stdio::piped()).process_group(0).spawn().unwrap();
+    // It begins when the shell is gone, so that it is an orphan from the start.
+    let script = r#"exec 3<&0; (while kill -0 $$ 2>/dev/null; do :; done; exec "$0" __guard <&3) &"#;
+    let mut shell = Command::new("sh").args(["-c", script, &exe()]).stdin(Stdio::piped()).spawn().unwrap();
+    let mut line = shell.stdin.take().unwrap();
+    writeln!(line, "+{}", left.id()).unwrap();
+    assert!(shell.wait().unwrap().success());
+    drop(line);
+    let input = left.stdin.take();
+    let left = RefCell::new(left);
+    until(GONE, || left.borrow_mut().try_wait().unwrap().is_some()).await;
+    drop(input);
+    assert_eq!(left.borrow_mut().wait().unwrap().signal(), Some(9));
 }
