@@ -22,6 +22,8 @@ pub use report::{Figure, Report, Unit};
 use crate::sandbox::Sandbox;
 use session::Session;
 
+/// What each server of a fleet offers.
+const FLAGS: [&str; 6] = ["--tools", "5", "--prompts", "1", "--resources", "1"];
 /// Servers in a fleet.
 const SIZES: [usize; 3] = [1, 10, 50];
 
@@ -85,7 +87,7 @@ fn document(sandbox: &Sandbox, size: usize, debounce_ms: u64, marked: Option<(us
     let servers: serde_json::Map<String, Value> = (0..size)
         .map(|index| {
             let mark = marked.filter(|(server, _)| *server == index).map(|(_, mark)| mark.to_string());
-            let mut flags = vec!["--tools", "5", "--prompts", "1", "--resources", "1"];
+            let mut flags = FLAGS.to_vec();
             flags.extend(mark.iter().flat_map(|mark| ["--tag", mark]));
             (name(index), sandbox.fake(&name(index), &flags))
         })
@@ -116,7 +118,7 @@ fn edits(report: &mut Report, size: usize, runs: usize) {
         let mut session = Session::start(&sandbox);
         session.live(size);
         for run in 0..runs {
-            own.push(ms(session::own_start(&sandbox, &name(0))));
+            own.push(ms(session::own_start(&sandbox.fake(&name(0), &FLAGS))));
             let server = size / 2;
             let before = session.pids();
             let text = document(&sandbox, size, debounce_ms, Some((server, run))).to_string();

@@ -5,12 +5,13 @@ use std::{
     collections::BTreeMap,
     path::Path,
     process::{Child, Command, Stdio},
+    sync::atomic::{AtomicUsize, Ordering},
     time::{Duration, Instant},
 };
 
 use serde_json::Value;
 
-use super::{CONFIGURED_MS, Figure, Report, SIZES, Session, Unit, document, ms, name};
+use super::{CONFIGURED_MS, Figure, Report, SIZES, Session, Unit, document, ms, name, session::own_start};
 use crate::{
     processes::usage,
     sandbox::Sandbox,
@@ -99,14 +100,18 @@ fn edits_of_hub(report: &mut Report, sandbox: &Sandbox, folder: &Path, size: usi
 fn qwen_code(report: &mut Report, folder: &Path, runs: usize) {
     for size in SIZES {
         let sandbox = Sandbox::new();
-        sandbox.write(&sandbox.user(), &unrecorded(document(&sandbox, size, CONFIGURED_MS, None)));
-        let (mut theirs, mut ours) = (Vec::new(), Vec::new());
+        let fleet = unrecorded(document(&sandbox, size, CONFIGURED_MS, None));
+        sandbox.write(&sandbox.user(), &fleet);
+        let (mut alone, mut theirs, mut ours) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..runs {
+            alone.push(by_themselves(&fleet));
             let mut command = sandbox.command_of_this_session(["mcp", "list"]);
             ours.push(whole(&mut command, size));
             theirs.push(whole(&mut node(&sandbox, folder, "qwen", &["mcp", "list"]), size));
         }
         let ratio = super::report::median(&theirs) / super::report::median(&ours);
+        let what = "the same servers by themselves, a thread for each core";
+        report.add(Figure::new(what, size, Unit::Ms, alone));
         report.add(Figure::new("`qwen mcp list`, whole process", size, Unit::Ms, ours));
         report.add(Figure::new("qwen-code: `qwen mcp list`, whole process", size, Unit::Ms, theirs));
         let what = "qwen-code: its `mcp list` against ours";
@@ -123,6 +128,25 @@ fn unrecorded(mut document: Value) -> Value {
         args.drain(at..at + 2);
     }
     document
+}
+
+/// How long the servers take when somebody starts them, asks for their lists and ends them who does nothing else.
+fn by_themselves(fleet: &Value) -> f64 {
+    let servers: Vec<&Value> =
+        fleet["mcpServers"].as_object().into_iter().flat_map(|all| all.values()).collect();
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let next = AtomicUsize::new(0);
+    let start = Instant::now();
+    std::thread::scope(|threads| {
+        for _ in 0..cores {
+            threads.spawn(|| {
+                while let Some(server) = servers.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    own_start(server);
+                }
+            });
+        }
+    });
+    ms(start.elapsed())
 }
 
 /// How long a listing takes; it must find every server connected.

@@ -92,9 +92,9 @@ impl Drop for Session {
     }
 }
 
-/// How long a server of the fleet needs by itself, from its start until it has listed all it has.
-pub(super) fn own_start(sandbox: &Sandbox, name: &str) -> std::time::Duration {
-    let entry = sandbox.fake(name, &["--tools", "5", "--prompts", "1", "--resources", "1"]);
+/// How long a server of the fleet needs by itself, from its start until it has listed all it has; it has ended when this
+/// returns.
+pub(super) fn own_start(entry: &Value) -> std::time::Duration {
     let args = entry["args"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let mut command = Command::new(entry["command"].as_str().unwrap_or_default());
     command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
